@@ -1,4 +1,4 @@
-"""Two types of one variable that disagree -> what to write so that they agree, as the help of an error."""
+"""Two types of one variable that disagree -> the help text of an error: what to write so that they agree."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from hlobatch.diagnostics import Location
 from hlobatch.ir.types import Leaf, Static, TensorType, Type
 
 Side = tuple[Type, Location]
-"""What a variable holds on one path, and where."""
+"""The type of a variable on one path, and the place in the source that gives it that type."""
 
 
 def advice(side: Side, other: Side, name: str) -> str:
-    """How to make two types agree.
+    """The help of an error about two types of one variable that disagree.
 
     Args:
-        side: What the variable holds on one path.
-        other: And on another.
-        name: Its name; ``$result`` is what is returned, and others with ``$`` have none.
+        side: The type of the variable on one path, and its place.
+        other: The type on another path, and its place.
+        name: The variable's name: ``$result`` for the function's result; other names with ``$`` are temporaries.
     """
     (left, _), (right, _) = side, other
     if left.treedef != right.treedef:
@@ -60,7 +60,7 @@ def _of_structures(side: Side, other: Side, *, is_returned: bool) -> str:
 
 
 def _of_number_and_array(number: Leaf, array: Leaf, name: str) -> str:
-    """A number on one path, and on the other an array, which the variable had better be from the start."""
+    """Help where one path has a number and the other an array: the variable should be an array from the start."""
     assert isinstance(array, TensorType)
     shape = str(array.shape[0]) if len(array.shape) == 1 else str(tuple(array.shape))
     if not isinstance(number, Static):
@@ -75,19 +75,19 @@ def _of_number_and_array(number: Leaf, array: Leaf, name: str) -> str:
 
 
 def _dtype(number: Static, array: TensorType, usual: type) -> str:
-    """A further argument that says the dtype, where it is not the usual one."""
+    """The dtype argument that the suggested call needs; empty if the dtype that the call has without one is right."""
     dtype = jnp.result_type(array.dtype, type(number.value))
     return "" if dtype == jnp.result_type(usual) else f", jnp.{np.dtype(dtype).name}"
 
 
 def _is_infinity_beside_integer(pair: tuple[Leaf, Leaf]) -> bool:
-    """Whether it is a search for the least or the greatest integer that begins with an infinity that is written out."""
+    """Whether an infinity is beside an integer, as where a search for the least integer begins with infinity."""
     infinite = [isinstance(leaf, Static) and leaf.value in (float("inf"), -float("inf")) for leaf in pair]
     return any(infinite) and "i" in map(_kind, pair)
 
 
 def _kind(leaf: Leaf) -> str:
-    """Of a single number ``i`` for an integer and ``f`` for a float."""
+    """NumPy's letter for the kind of a single number, ``i`` for an integer and ``f`` for a float; else empty."""
     if isinstance(leaf, Static):
         return {int: "i", float: "f"}.get(type(leaf.value), "")
     return leaf.dtype.kind if leaf.shape == () and not leaf.is_key else ""

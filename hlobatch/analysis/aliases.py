@@ -1,4 +1,4 @@
-"""A traced program -> an error at a change in place that is visible through another name in Python, but not here.
+"""A traced program -> an error at a change in place that Python would show under another name, and hlobatch would not.
 
 ::
 
@@ -40,16 +40,16 @@ from hlobatch.ir.program import MAIN, Block, Function, Program
 from hlobatch.ir.types import Type
 
 HELD_BACK: Final = "held"
-"""How temporaries begin that hold what a variable becomes once it is known that nothing failed."""
+"""Prefix of temporaries that hold a variable's new value until it is known that the statement did not fail."""
 
 
 def check_aliases(program: Program, types: Mapping[str, Type], traced: Traced) -> None:
     """Refuse changes in place that would be seen through another name.
 
     Args:
-        program: With calls; branches decided when the program is built are jumps.
-        types: Of its variables.
-        traced: What was traced.
+        program: A program with calls, in which branches that were decided when it was built are jumps.
+        types: The types of the program's variables.
+        traced: Gives the traced function of an operation, by function, block and position.
 
     Raises:
         UnsupportedSyntaxError: A value is changed in place, and another variable that may hold it is read later.
@@ -71,14 +71,14 @@ def _all_traced(program: Program, traced: Traced) -> Iterator[TracedFunction]:
 
 @dataclass(frozen=True)
 class _Context:
-    """What is known where an object is changed.
+    """A change in place, and what is known at the operation that makes it.
 
     Attributes:
-        op: The operation that changes it.
+        op: The operation.
         change: The change.
-        state: Parts that may be one object, before the operation.
-        live: Variables that are read after it, those aside of which it is at once put back what it changed.
-        survivors: Parts of its operands that its results hold as they were.
+        state: Pairs of parts that may be the same object, before the operation.
+        live: Variables read after the operation, but for those into which the changed part is put back at once.
+        survivors: Parts of the operands that the results hold unchanged.
     """
 
     op: Op
@@ -93,19 +93,19 @@ class _Context:
         return self.change.part[0]
 
     def is_still_read(self, variable: str) -> bool:
-        """Whether a variable is read later as it is before the operation."""
+        """Whether the value that a variable has before the operation is read after it."""
         return variable in self.live and variable not in self.op.defs
 
 
 @dataclass(frozen=True)
 class _Check:
-    """Checks one function.
+    """The check of one function.
 
     Attributes:
         function: The function.
-        aliases: Its aliases.
-        traced: What was traced.
-        summaries: Of the functions that it may call.
+        aliases: Its may-alias analysis.
+        traced: Gives the traced function of an operation, by function, block and position.
+        summaries: The summaries of the functions that it may call.
     """
 
     function: Function
@@ -114,7 +114,7 @@ class _Check:
     summaries: Mapping[str, Summary]
 
     def run(self) -> None:
-        """Refuse changes that are not seen."""
+        """Refuse changes in place that another name would show in Python."""
         solution, live = self.aliases.solution(), liveness.liveness(self.function)
         for block in self.function.graph:
             after = list(_live_after(block, live.after[block.name]))
@@ -141,7 +141,7 @@ class _Check:
             self._check_other(at, other)
 
     def _check_variable(self, at: _Context) -> None:
-        """Refuse a change of a variable that is read later as it was."""
+        """Refuse a change in place of a variable whose earlier value is still read."""
         if not at.is_still_read(at.root):
             return
         if isinstance(at.op, FunctionCallOp):
@@ -159,7 +159,7 @@ class _Check:
             )
 
     def _check_other(self, at: _Context, other: Part) -> None:
-        """Refuse a change of an object that may be another part, too."""
+        """Refuse a change in place if another part may be the same object and is still read."""
         variable, op = other[0], at.op
         notes = [Note("it became one here", place)] if (place := self.aliases.place(at.change.part, other)) else []
         if variable.startswith(OUTSIDE):
@@ -174,7 +174,8 @@ class _Check:
             )
         is_argument = isinstance(op, FunctionCallOp) and variable in op.vars_in and variable not in op.defs
         is_in_root = variable == at.root
-        is_one = is_in_root and pair(at.change.part, other) in self.aliases.surely  # which the lane chooses among
+        # The result would hold two objects where Python has one.
+        is_one = is_in_root and pair(at.change.part, other) in self.aliases.surely
         if not (at.is_still_read(variable) or other in at.survivors or is_argument or is_one):
             return
         what = "another part is the same object" if is_in_root else f"{_name(variable)} is another name, or a part"
@@ -186,7 +187,7 @@ class _Check:
         )
 
     def _check_items_of_copy(self, block: Block, index: int, op: Op, change: Change) -> None:
-        """Refuse a call that changes a copy of a list, if its items are put back into the list that it is a copy of."""
+        """Refuse a call that changes a copy of a list, if items of the copy are put back into the list."""
         if not isinstance(op, FunctionCallOp) or change.part[1] != ():
             return
         whole = (op.vars_in.index(change.part[0]), ())
@@ -202,7 +203,7 @@ class _Check:
                 )
 
     def _put_back(self, block: Block, index: int, op: Op) -> set[str]:
-        """The variables of which a part was given to a call, and is at once put back as the call made it."""
+        """The variables that get back, right after a call, the changed part of them that was its argument."""
         if not isinstance(op, FunctionCallOp):
             return set()
         taken = {variable for variable in op.defs if user_name(variable).startswith("$")}
@@ -214,9 +215,9 @@ class _Check:
         return found
 
     def _uses_behind(self, block: Block, index: int, variables: set[str]) -> Iterator[tuple[Op, set[Path]]]:
-        """The operations behind a call, up to the next branch, with the parts of some variables that they give back.
+        """The operations after a call, up to the next branch, with the paths of ``variables`` that their results hold.
 
-        What something is computed of is taken for a whole.
+        An operation that computes with one of the variables is taken to hold it as a whole, path ``()``.
         """
         index += 1
         while len(block.successors) == 1 and block.successors[0] != HALT and index >= len(block.instructions):
@@ -232,7 +233,7 @@ class _Check:
             yield other, parts
 
     def _survivors(self, block: Block, index: int, op: Op) -> set[Part]:
-        """Parts of what an operation is given that its results hold as they were."""
+        """Parts of an operation's operands that its results hold unchanged."""
         identity = self.aliases.identity(block, index)
         if identity is None:
             return set()
@@ -240,7 +241,7 @@ class _Check:
         return {(op.uses[i], path) for i, path in kept}
 
     def _check_views(self, block: Block, index: int, op: PrimOp) -> None:
-        """Refuse statements that write a view of an array to the array after they have changed it."""
+        """Refuse a statement that changes an array and then assigns it a view of itself taken before the change."""
         one = self.traced(self.function.name, block.name, index)
         assert one is not None
         code = Origins(one.inlined)
@@ -261,7 +262,7 @@ _ONE_NAME: Final = (
 
 
 def _live_after(block: Block, live: frozenset[str]) -> list[frozenset[str]]:
-    """What is live after each operation of a block but the last, given what is at its end."""
+    """The variables that are live after each operation of a block, given those that are live at the block's end."""
     found = []
     for op in reversed(block.ops):
         found.append(live)

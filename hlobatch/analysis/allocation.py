@@ -1,7 +1,7 @@
 """A program -> how each variable is stored: the cheapest ``VariableAllocation`` for which a proof is found.
 
 * ``NULL``: it holds no tensor, or nothing reads it.
-* ``SHARED``: an input that all lanes share, or computed from such in the entry block.
+* ``SHARED``: an input that all lanes share, or a value that the entry block computes from shared values alone.
 * ``TEMPORARY``: every read comes after a write in the same block.
 * ``FULL``: it lives across a call during which its function may be entered again.
 * ``REGISTER``: everything else.
@@ -24,11 +24,11 @@ from hlobatch.ir.program import VariableAllocation as Alloc
 
 
 def saved_across(program: Program) -> dict[tuple[str, str], Names]:
-    """For each block that ends in a call (by function and block name): what the caller has to save there.
+    """The variables that a caller has to save in each block that ends in a call, by the names of function and block.
 
-    Only what is live after the call and may be overwritten during it: variables of a function that may be entered again
-    before the call returns, without the parameters that every call on the way passes on as they are. Tail calls save
-    nothing.
+    A variable is saved if it is live after the call and may be overwritten during it, that is, if its function may be
+    entered again before the call returns. Parameters that every call on the way passes on unchanged are not saved. Tail
+    calls save nothing.
     """
     graph = CallGraph(program)
     live = {f.name: liveness(f) for f in program.all_functions}
@@ -46,7 +46,7 @@ def saved_across(program: Program) -> dict[tuple[str, str], Names]:
 
 
 def overwritten_during(graph: CallGraph, site: CallSite) -> Names:
-    """Variables that a call may overwrite: what its callees compute, and parameters that they or it give new values."""
+    """Variables that a call may overwrite: those its callees compute, and parameters that get new values on the way."""
     entered = {site.op.function, *graph.reachable[site.op.function]}
     functions = [graph.program.function(name) for name in entered]
     inside = [s for s in graph.sites if s.function.name in entered]
@@ -55,7 +55,7 @@ def overwritten_during(graph: CallGraph, site: CallSite) -> Names:
 
 
 def _given(graph: CallGraph, site: CallSite) -> Iterator[str]:
-    """Parameters that a call gives another value than they have."""
+    """The parameters to which a call passes another variable than the parameter itself."""
     parameters = graph.program.function(site.op.function).vars_in
     return (p for p, argument in zip(parameters, site.op.vars_in, strict=True) if p != argument)
 
@@ -90,7 +90,7 @@ def allocate(program: Program) -> Program:
 
 
 RETURN_ADDRESS = ".$return"
-"""How names of variables that hold return addresses end; call lowering allocates them."""
+"""Suffix of variables that hold return addresses; ``lower_calls`` allocates them."""
 
 
 def _reads(program: Program) -> Mapping[str, int]:
@@ -102,7 +102,7 @@ def _reads(program: Program) -> Mapping[str, int]:
 
 
 def _shared(program: Program) -> set[str]:
-    """Shared inputs, and what the entry block computes from them; which failure there was is always the lane's."""
+    """Shared inputs, and what the entry block computes of shared values; the failure code is always the lane's."""
     which_failure = program.vars_out[-2:-1] if program.failures else ()
     written = collections.Counter(v for op in program.ops for v in op.defs)
     shared = {v for v in program.vars_in if program.var_alloc.get(v) is Alloc.SHARED}

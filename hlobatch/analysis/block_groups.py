@@ -1,4 +1,4 @@
-"""A lowered program -> which blocks run in one step: small ones that lead to each other, all others alone.
+"""A lowered program -> groups of blocks that run in one step: small ones that lead to each other, and single others.
 
 ::
 
@@ -20,25 +20,25 @@ from hlobatch.ir.program import STORED, Block, Program
 from hlobatch.ir.program import VariableAllocation as Alloc
 
 MOST_OPERATIONS_OF_A_SMALL_BLOCK: Final = 32.0
-"""Operations and changed elements per lane up to which a block is small. Found in 2026-11: to find the next block takes
+"""Most operations and changed elements per lane of a small block. As of 2026-11: the search for the next block takes
 several times as long as such a block (`docs/design.md`)."""
 
 Groups = tuple[tuple[int, ...], ...]
-"""Indices of blocks, each in one group; in a group, in program order."""
+"""Indices of blocks. Each block is in one group, and a group is in program order."""
 
 
 def alone(program: Program) -> Groups:
-    """Every block by itself."""
+    """A group for each block."""
     return tuple((index,) for index in range(len(program.graph.blocks)))
 
 
 def small_together(program: Program) -> Groups:
-    """Small blocks that lead to each other in one group, which stands where the first of them does."""
+    """Groups of the small blocks that lead to each other, each placed where its first block is."""
     blocks = program.graph.blocks
     place = {block.name: index for index, block in enumerate(blocks)}
     calls = CallFrames(program)
     small = {index for index, block in enumerate(blocks) if is_small(calls, block)}
-    first = list(range(len(blocks)))  # the first block of the group that each block is in
+    first = list(range(len(blocks)))  # for each block, the index of the first block of its group
     for index in sorted(small):
         for name in blocks[index].successors:
             other = place.get(name)
@@ -49,7 +49,7 @@ def small_together(program: Program) -> Groups:
 
 
 def is_small(calls: CallFrames, block: Block) -> bool:
-    """Whether a block is a few operations on a few elements, and touches no stack."""
+    """Whether a block has few operations on few elements, and touches no stack."""
     program = calls.program
     if block.sync or any(program.alloc(v) is Alloc.FULL for v in calls.moved(block)):
         return False

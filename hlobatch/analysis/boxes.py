@@ -32,7 +32,7 @@ _METACLASSES: Final = (type, abc.ABCMeta, type(typing.Protocol))
 
 
 def is_boxable(value: Any) -> bool:
-    """Whether a value is an object of a class of the user's that consists of its attributes and of nothing else."""
+    """Whether a value is an object of a class of the user's, all of whose state is in its attributes."""
     cls: Any = type(value)
     return _is_plain(cls)
 
@@ -49,14 +49,14 @@ def _is_users(cls: type) -> bool:
     if is_registered(cls):
         return True
     module = sys.modules.get(cls.__module__)
-    if module is None:  # run, and not imported
+    if module is None:  # a script that was run and not imported
         return True
     file = getattr(module, "__file__", None)
     return cls.__module__ == "__main__" if file is None else is_users_file(file)
 
 
 def _has_own_setting(cls: type) -> bool:
-    """Whether to assign to an attribute runs code of the class; that of frozen dataclasses refuses."""
+    """Whether assignment to an attribute runs code of the class; in frozen dataclasses it is refused only."""
     params = getattr(cls, "__dataclass_params__", None)
     is_frozen = params is not None and params.frozen
     return any(name in vars(cls) for name in ("__setattr__", "__delattr__")) and not is_frozen
@@ -68,12 +68,12 @@ def attributes_of(value: Any) -> dict[str, Any]:
 
 
 def boxed(value: Any, static: Collection[int], attribute: Callable[[Any], Any] = lambda value: value) -> Any:
-    """A pytree with boxes in place of objects, and of dicts that JAX would give back in another order.
+    """The pytree with boxes in place of objects, and of dicts whose keys JAX would sort.
 
     Args:
         value: The pytree.
-        static: Ids of the objects that stay what they are.
-        attribute: What is boxed in place of an attribute's value.
+        static: Ids of the objects that are not boxed.
+        attribute: A function applied to the value of each attribute before that is boxed.
 
     Raises:
         UnsupportedSyntaxError: An object refers to itself.

@@ -43,27 +43,27 @@ class CallFrames:
 
     @cached_property
     def pointers(self) -> Mapping[str, str]:
-        """For each variable with a stack, the one that its pointer is named after; in a frame, the return address."""
+        """For each variable with a stack, the variable whose pointer it uses: in a frame, the return address."""
         return {**stack_groups(self.program), **self._owners, **{counter: counter for counter in self._returns}}
 
     def released(self, block: Block) -> str | None:
-        """The return address of the frame that is restored in a block: one that calls come back to."""
+        """The return address of the frame that a block restores, since calls return to it; None if no call does."""
         return self._released.get(block.name)
 
     def acquired(self, block: Block) -> str | None:
-        """The return address of the frame that is saved in a block: one that ends in a call."""
+        """The return address of the frame that a block saves, since it ends in a call; None if it does not."""
         terminator = block.terminator
         if isinstance(terminator, PushGotoOp) and terminator.counter in self._returns:
             return terminator.counter
         return None
 
     def moved_up(self, block: Block) -> str | None:
-        """The return address of the frame that there is one more of after a block."""
+        """The return address whose stack is one frame deeper after a block than before it; None if there is none."""
         acquired = self.acquired(block)
         return None if acquired == self.released(block) else acquired
 
     def moved_down(self, block: Block) -> str | None:
-        """The return address of the frame that there is one less of after a block."""
+        """The return address whose stack is one frame less deep after a block than before it; None if there is none."""
         released = self.released(block)
         return None if released == self.acquired(block) else released
 
@@ -72,9 +72,9 @@ class CallFrames:
         return variable in self._owners or variable in self._returns
 
     def moving(self, block: Block, ops: Iterable[Op]) -> list[Op]:
-        """Operations of a block, in which return addresses are saved and restored together with the rest of a frame.
+        """Operations of a block, with pushes and pops of return addresses joined to those of the rest of a frame.
 
-        The terminator does neither then.
+        The terminator then pushes and pops nothing.
         """
         found = list(ops)
         up, down = self.moved_up(block), self.moved_down(block)
@@ -85,19 +85,19 @@ class CallFrames:
         return found
 
     def moves(self, op: Op) -> tuple[str, ...]:
-        """The variables that an operation, of those that ``moving`` gives, pushes or pops."""
+        """The variables that an operation in the result of ``moving`` pushes or pops."""
         is_done = isinstance(op, (PushGotoOp, IndirectGotoOp)) and op.counter in self._returns
         return () if is_done else op.moved
 
     def moved(self, block: Block) -> list[str]:
-        """The variables that a block pushes or pops, as often as it does."""
+        """The variables that a block pushes or pops, repeated if it moves one several times."""
         return [v for op in self.moving(block, block.ops) for v in self.moves(op)]
 
     # Which variables are in a frame
 
     @cached_property
     def _calls(self) -> Mapping[str, Sequence[tuple[Block, str]]]:
-        """For each return address with a stack, the blocks that end in a call, and where those come back to."""
+        """For each return address with a stack, pairs of a block that ends in a call and the block it returns to."""
         found: dict[str, list[tuple[Block, str]]] = {}
         for block in self.program.graph:
             terminator = block.terminator
@@ -107,7 +107,7 @@ class CallFrames:
 
     @cached_property
     def _returns(self) -> frozenset[str]:
-        """The return addresses that are part of frames: to where their calls come back, nothing else goes."""
+        """The return addresses in frames: blocks that their calls return to have no other predecessor."""
         blocks = self.program.graph.blocks
         reached = Counter({blocks[0].name: 1})
         reached.update(successor for block in blocks for successor in set(block.successors))
@@ -134,7 +134,7 @@ class CallFrames:
         return {v: found[v] for v in stacked if v in found}
 
     def _is_part(self, variable: str, counter: str) -> bool:
-        """Whether a variable is saved by calls of a recursion alone, and restored where they come back to."""
+        """Whether only calls of one recursion save a variable, and only the blocks that they return to restore it."""
         pushed, popped = self._pushed.get(variable, {}), self._popped.get(variable, {})
         sites = {block.name for block, _ in self._calls[counter]}
         backs = {back for _, back in self._calls[counter]}
@@ -146,12 +146,12 @@ class CallFrames:
         return self._is_matched(counter, frozenset(pushed), frozenset(popped))
 
     def _is_matched(self, counter: str, pushed: frozenset[str], popped: frozenset[str]) -> bool:
-        """Whether each frame has a variable or has not, whatever way led to it, and is left with nothing in it.
+        """Whether every path to a block agrees on whether the frame there holds a variable, and none leaves it behind.
 
-        Where a call follows another, what is neither restored nor saved again stays in the frame.
+        Where a call follows another, a variable that is neither restored nor saved again stays in the frame.
         """
         calls, graph = self._calls[counter], self.program.graph
-        held = set[str]()  # places that calls come back to, and find the variable in the frame
+        held = set[str]()  # blocks that calls return to with the variable in the frame
 
         def is_left(block: Block) -> bool:
             return block.name in held and block.name not in popped
@@ -188,7 +188,7 @@ class CallFrames:
 
 
 def _join(ops: list[Op], alone: PushOp | PopOp, owners: Mapping[str, str], counter: str, position: int) -> None:
-    """Let the first operation that moves a part of a frame move its return address too; else it moves alone."""
+    """Add a return address to the first operation that moves a part of its frame; if none does, insert ``alone``."""
     for index, op in enumerate(ops):
         if isinstance(op, type(alone)) and any(owners.get(v) == counter for v in op.vars):
             ops[index] = op.replace(vars=(*op.vars, counter))

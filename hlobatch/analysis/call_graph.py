@@ -1,4 +1,4 @@
-"""A program with calls -> who calls whom: callees, recursion groups, and the calls that need no return address.
+"""A program with calls -> its call graph: callees, recursion groups, and the calls that need no return address.
 
 Functions that can call each other in a circle form one recursion group (a strongly connected component); they share one
 stack of return addresses.
@@ -16,7 +16,7 @@ from hlobatch.ir.program import Block, Function, Program
 
 @dataclass(frozen=True)
 class CallSite:
-    """A call: in which function, which block, and the operation (the block's last instruction)."""
+    """A call: the caller, the block, and the operation, which is the block's last instruction."""
 
     function: Function
     block: Block
@@ -24,7 +24,7 @@ class CallSite:
 
     @property
     def is_tail(self) -> bool:
-        """Whether nothing is left to do in the caller: its result is the caller's result."""
+        """Whether the caller has nothing left to do after the call: its result is the caller's result."""
         target = self.block.terminator
         return isinstance(target, GotoOp) and target.block == HALT and self.op.vars_out == self.function.vars_out
 
@@ -50,7 +50,7 @@ class CallGraph:
 
     @cached_property
     def callees(self) -> Mapping[str, frozenset[str]]:
-        """For each function, those it calls directly."""
+        """For each function, the functions that it calls directly."""
         found: dict[str, set[str]] = {f.name: set() for f in self.program.all_functions}
         for site in self.sites:
             found[site.function.name].add(site.op.function)
@@ -58,7 +58,7 @@ class CallGraph:
 
     @cached_property
     def reachable(self) -> Mapping[str, frozenset[str]]:
-        """For each function, those that run while a call of it is under way, itself only if it recurses."""
+        """For each function, those that may run during a call of it, itself included only if it recurses."""
         closure = {name: set(callees) for name, callees in self.callees.items()}
         changed = True
         while changed:

@@ -1,4 +1,4 @@
-"""The name of a class that stands for something of Python's while code is traced -> what the user knows it by."""
+"""Names of hlobatch's classes that stand for Python's while code is traced -> the names of Python's classes."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _TRACER: Final = re.compile(r"\b\w*Tracer\b(?:\([^()]*(?:\([^()]*\))?[^()]*\))?"
 
 
 def in_words(text: str) -> str:
-    """A text, such as that of an exception of Python's, without names of classes that the user does not know."""
+    """A text, such as the message of a Python exception, with Python's names in place of hlobatch's classes."""
     for name, python in _names().items():
         text = re.sub(rf"\b{name}\b", python, text)
     return _TRACER.sub("array", text)
 
 
 def carriers_in(text: str) -> list[str]:
-    """What the user knows those by that a text names, but for arrays."""
+    """The names, as the user knows them, of the classes that a text mentions; arrays are left out."""
     return list(dict.fromkeys(python for name, python in _names().items() if re.search(rf"\b{name}\b", text)))
 
 
@@ -30,7 +30,7 @@ def _names() -> dict[str, str]:
 
 
 def _derived(*kinds: Any) -> Iterator[Any]:
-    """All classes that are derived from some."""
+    """All direct and indirect subclasses of some classes."""
     for kind in kinds:
         yield from kind.__subclasses__()
         yield from _derived(*kind.__subclasses__())

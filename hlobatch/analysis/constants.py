@@ -1,4 +1,4 @@
-"""A lowered program -> the arguments that no lane assigns, and the tables: those of which only some elements are read.
+"""A lowered program -> the arguments that no lane assigns, and those of them that are tables, read only in parts.
 
 ::
 
@@ -34,7 +34,7 @@ def tables(program: Program) -> frozenset[str]:
 
 
 def _is_looked_up_by(op: Op, variable: str, program: Program) -> bool:
-    """Whether an operation only looks things up in a variable."""
+    """Whether an operation reads a variable by slices and gathers alone."""
     code = op.code.typed
     types = program.var_defs
     if code is None or code.jaxpr_for([types[v] for v in op.uses], [types[v] for v in op.defs]) is None:

@@ -1,4 +1,4 @@
-"""``Container``: the base of growing lists, deques, sets and dicts: rows with room for items, and how many are in use.
+"""``Container``: the base of growing lists, deques, sets and dicts: rows with room for items, and the number in use.
 
 ::
 
@@ -32,17 +32,16 @@ from hlobatch.ir.growing import Growing
 from hlobatch.ir.types import TensorType
 
 SIZE: Final = TensorType(np.dtype(np.int32))
-"""The type of a number of items."""
+"""The type of the number of items."""
 _room: contextvars.ContextVar[int] = contextvars.ContextVar("hlobatch_room", default=1)
 _FIRST_CAPACITY: Final = 64
-"""Items that a container has room for at first if its user gave it no capacity and its items are small: of items of 32
-numbers and more it has room for fewer, but for four. A full one runs again with more. Chosen by judgement (2026-11),
-not measured."""
+"""Capacity at first, if the user gave none and the items are small. Items of 32 numbers and more get less, but at least
+4. A full container runs again with more. Chosen by judgement (2026-11), not measured."""
 
 
 @contextlib.contextmanager
 def with_room(times: int) -> Iterator[None]:
-    """A context in which containers have ``times`` as much room as usual, if the user gave them no capacity."""
+    """A context in which containers have ``times`` the usual capacity, if the user gave them none."""
     token = _room.set(times)
     try:
         yield
@@ -57,10 +56,10 @@ class Container(Growing):
     """A container whose length differs between lanes, in arrays with room for a number of items.
 
     Attributes:
-        size: How many of its rows are in use, ``i32[]``.
-        bound: The capacity that the user gave it, if one was given.
-        differs: The property that differs between lanes, in the user's words, as part of an error.
-        parts: What a loop over the container goes over, in the user's words.
+        size: The number of its rows that are in use, ``i32[]``.
+        bound: The capacity that the user gave it, or None.
+        differs: What about it differs between lanes, as part of an error message.
+        parts: What a loop over it iterates over, as part of an error message.
     """
 
     differs: ClassVar[str] = "length differs"
@@ -69,7 +68,7 @@ class Container(Growing):
     bound: int | None
 
     def __init_subclass__(cls) -> None:
-        """Methods of Python's class that stand in the prelude are methods of this one."""
+        """Take over the methods that the prelude defines for the Python class that this one stands for."""
         super().__init_subclass__()
         for name, own in prelude.methods(getattr(cls, "python", None)).items():
             if name not in vars(cls):
@@ -77,20 +76,20 @@ class Container(Growing):
 
     @property
     def name(self) -> str:
-        """What Python calls it."""
+        """The name of the Python class that it stands for."""
         return str(self.python.__name__)
 
     @property
     @abstractmethod
     def capacity(self) -> int:
-        """For how many items or entries there is room."""
+        """The number of items or entries that it has room for."""
 
     def in_use(self) -> Any:
-        """Which rows, in order, are in use: ``bool[capacity]``."""
+        """A mask of the rows in use: ``bool[capacity]``."""
         return jnp.arange(self.capacity) < self.size
 
     def check_room(self, full: Any) -> None:
-        """Say in which lanes there is no room for what is about to be put into it."""
+        """Fail in the lanes of the mask ``full``, where there is no room for a further item."""
         fails(CapacityError, FULL.format(self.name, self.capacity), full, self.bound is None)
 
     def __len__(self) -> int:
@@ -115,18 +114,18 @@ class Container(Growing):
 
 
 def not_yet(kind: type[Exception], text: str) -> NotYet:
-    """What is raised where something is taken out of a container, and the type of what is in it is not known.
+    """The exception for a read from a container whose items have no known type yet.
 
     Args:
-        kind: What is wrong if nothing ever is put into it.
-        text: What Python says then.
+        kind: The exception class that Python raises, if no item is ever put in.
+        text: The message of Python's exception.
     """
     error = as_also(BatchTypeError, kind)
     return NotYet(error(f"{kind.__name__}: {text}", help="nothing is put into it on any path that leads here."))
 
 
 def capacity(kind: Any, size: int, bound: int | None) -> int:
-    """For how many items of a type there is room at first, if some are there."""
+    """The initial capacity of a container of ``size`` items: ``bound`` if one is given, else by the size of an item."""
     if bound is not None:
         return max(bound, size, 1)
     taken = max(sum(math.prod(leaf.shape) for leaf in jax.tree.leaves(kind)), 1)
@@ -135,10 +134,10 @@ def capacity(kind: Any, size: int, bound: int | None) -> int:
 
 
 def number(value: Any) -> Any:
-    """A number as one of Python's."""
+    """A number with the weak type of a Python integer."""
     return weakly(value, jax.dtypes.canonicalize_dtype(int))
 
 
 def static(value: Any) -> Any:
-    """The type of what a container of Python's holds that is the same in every lane."""
+    """The type of the contents of a Python container that is the same in every lane."""
     return jax.tree.map(leaf_type, value)

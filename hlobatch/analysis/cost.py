@@ -19,15 +19,15 @@ from hlobatch.ir.program import STORED, Block, Program
 from hlobatch.jax_primitives import UPDATES, Costs, costs_of
 
 _CONTRACTION = 0.125
-"""Time of an operation of a contraction, where one on elements is 1."""
+"""Time of one operation of a contraction; an elementwise operation takes 1."""
 _MOVE = 4.0
-"""Time of writing an element where a mask says so, of pushing one, or of popping one."""
+"""Time of writing an element under a mask, of pushing one, or of popping one."""
 _PLACED = 8.0
-"""Time of changing an element at a place that each lane has for itself."""
+"""Time of changing an element at an index that differs between lanes."""
 UNKNOWN_TRIPS: Final = 8
-"""Turns assumed for a loop whose count is not known."""
+"""Turns assumed for a loop whose trip count is not known."""
 _OPERATIONS: Final = {Costs.NUMBER: 1.0, Costs.FUNCTION: 10.0, Costs.RANDOM: 40.0}
-"""Operations that an element of a primitive's result takes."""
+"""Operations for each element of a primitive's result."""
 
 
 def block_cost(program: Program, block: Block) -> float:
@@ -36,7 +36,7 @@ def block_cost(program: Program, block: Block) -> float:
 
 
 def block_time(calls: CallFrames, block: Block) -> float:
-    """The time of a block per lane, in operations on elements: its primitives, and keeping their results.
+    """The time of a block per lane, in elementwise operations: its primitives, and the storage of their results.
 
     Contractions do several multiplications at once, and a masked write, a push or a pop is several reads and writes.
     """
@@ -47,7 +47,7 @@ def block_time(calls: CallFrames, block: Block) -> float:
 
 
 def _written(op: Op) -> set[str]:
-    """Variables that an operation writes as a whole."""
+    """Variables that an operation writes as a whole, and not element by element."""
     return taken_as_a_whole_by(op).intersection(op.defs)
 
 
@@ -57,7 +57,7 @@ def primitives_time(program: Program, block: Block, contraction: float = _CONTRA
 
 
 def primitive_cost(op: PrimOp, contraction: float = 1.0) -> float:
-    """Operations per lane of a primitive, none without a jaxpr; those of a contraction count ``contraction`` each."""
+    """Operations per lane of a primitive, 0 without a jaxpr; one of a contraction counts as ``contraction``."""
     code = op.code.typed
     if code is None:
         return 0.0
@@ -65,18 +65,18 @@ def primitive_cost(op: PrimOp, contraction: float = 1.0) -> float:
 
 
 def largest_array(block: Block) -> int:
-    """Bytes per lane of the largest array that a block computes, inside its primitives too; an update computes none."""
+    """Bytes per lane of the largest array that a block or a primitive in it computes; updates count as none."""
     return max((bytes_of(v) for jaxpr in jaxprs_of(block) for v in _computed(jaxpr)), default=0)
 
 
 def jaxprs_of(block: Block) -> list[Any]:
-    """The jaxprs of a block's primitives, of those that have one."""
+    """The jaxprs of a block's primitives; a primitive without one is left out."""
     found = (op.code.typed for op in block.instructions)
     return [code.jaxpr.jaxpr for code in found if code is not None]
 
 
 def _computed(jaxpr: Any) -> Iterator[Any]:
-    """The variables of what a jaxpr computes; an update computes none."""
+    """The variables that the equations of a jaxpr compute; results of updates are left out."""
     for equation in jaxpr.eqns:
         if equation.primitive.name not in UPDATES and called_by(equation) is None:
             yield from equation.outvars
@@ -85,7 +85,7 @@ def _computed(jaxpr: Any) -> Iterator[Any]:
 
 
 def bytes_of(variable: Any) -> int:
-    """Bytes of the array that a variable of a jaxpr stands for."""
+    """Bytes of the array of a jaxpr variable."""
     return array_bytes(variable.aval)
 
 

@@ -6,11 +6,10 @@
     row = grid[1]              {(row, grid.1)}
     items.append(row)          {(row, grid.1), (row, items.0)}
     row = [0]                  {(grid.1, items.0)}
-
-A forward dataflow analysis on sets of pairs. What an operation does to objects was noted while it was traced
-(``identity.py``). A function is summed up by which parts of parameters are parts of its results, which become one
-object with each other, and which it changes; callers use the summary, so functions are analyzed until no summary
-changes.
+A forward dataflow analysis on sets of pairs. Tracing has noted which parts of an operation's results are parts of its
+operands, and which it changes (``identity.py``). The summary of a function says which parts of its parameters are parts
+of its results, which become one object with each other, and which the function changes. Callers use the summaries, so
+functions are analyzed until no summary changes.
 
 Reference: may-alias sets, as in Muchnick, Advanced Compiler Design and Implementation, chapter 10.
 """
@@ -33,28 +32,29 @@ from hlobatch.ir.program import Block, Function, Program
 from hlobatch.ir.types import Static, TensorType, Type
 
 Part = tuple[str, Path]
-"""A variable, and where in it. ``"given 0"`` is a parameter as it was given; ``"outside NAME"`` is no variable."""
+"""A variable and a path into it. The variable ``"given 0"`` is the first argument as the caller has it, and
+``"outside NAME"`` an object from outside of the function."""
 Pair = tuple[Part, Part]
-"""Two parts that may be one object, the lesser first; one part twice, if it stands for several items of a container of
-which two may be one object."""
+"""Two parts that may be one object, the lesser first. A part is paired with itself if it stands for several items of a
+container, two of which may be one object."""
 State = frozenset[Pair]
 Traced = Callable[[str, str, int], TracedFunction | None]
-"""What was traced at a function, a block and a position in it."""
+"""Gives the traced function of an operation, by function, block and position; None if it has none."""
 
 _GIVEN: Final = "given "
 OUTSIDE: Final = "outside "
-"""How the variable of a part begins that stands outside of the function."""
+"""Prefix of the variable in a part that stands outside of the function."""
 
 
 @dataclass(frozen=True)
 class Summary:
-    """What a call of a function does to objects.
+    """The effect of a call of a function on objects.
 
     Attributes:
-        results: Parts of results and the parts of parameters that they may be.
-        repeated: Parts of results that stand for items of a container, of which two may be one object.
-        joined: Parts of parameters that may be one object afterwards.
-        changed: Parts of parameters that it changes, with the place that does.
+        results: Pairs of a part of a result and a part of a parameter that may be one object.
+        repeated: Parts of results that stand for items of a container, two of which may be one object.
+        joined: Pairs of parts of parameters that may be one object after the call.
+        changed: Parts of parameters that the call changes in place, each with the place of the change.
     """
 
     results: frozenset[tuple[Node, Node]] = frozenset()
@@ -64,12 +64,12 @@ class Summary:
 
     @property
     def known(self) -> tuple[object, ...]:
-        """What callers depend on."""
+        """The fields that the analysis of a caller depends on."""
         return self.results, self.repeated, self.joined, frozenset(self.changed)
 
 
 def summaries_of(program: Program, types: Mapping[str, Type], traced: Traced) -> dict[str, Summary]:
-    """What calls of each function do to objects."""
+    """The summary of each function, by name."""
     summaries = {function.name: Summary() for function in program.functions}
     while True:
         before = {name: summary.known for name, summary in summaries.items()}
@@ -94,14 +94,14 @@ class Change:
 
 @dataclass(frozen=True)
 class _Effects:
-    """What an operation does to objects.
+    """The effect of one operation on objects.
 
     Attributes:
         origins: For parts of its results, the parts of its operands that they may be.
-        alike: Pairs of parts of its results that are one object, whatever they are.
+        alike: Pairs of parts of its results that are one object, whichever object that is.
         joined: Pairs of parts of its operands that may be one object after it.
-        views: Parts of its results that are views of what they come from, and not that object.
-        held: For parts of its results that stand for items of a container, what each of the items may be.
+        views: Parts of its results that are views of their origins, and not the same object.
+        held: For parts of its results that stand for items of a container: for each item, the parts that it may be.
     """
 
     origins: dict[Part, set[Part]] = field(default_factory=dict)
@@ -116,12 +116,12 @@ class Aliases:
     """The aliases of one function.
 
     Attributes:
-        function: The function; branches decided when the program is built are jumps in it.
-        types: Of the variables of the program.
-        traced: What was traced.
-        summaries: Of the functions that it may call.
-        made: For each pair that was found, where the two became one object.
-        surely: Pairs that are one object for sure.
+        function: The function, in which branches that were decided when the program was built are jumps.
+        types: The types of the program's variables.
+        traced: Gives the traced function of an operation, by function, block and position.
+        summaries: The summaries of the functions that it may call.
+        made: For each pair that was found, the place where the two became one object.
+        surely: Pairs that certainly are one object.
     """
 
     function: Function
@@ -132,7 +132,7 @@ class Aliases:
     surely: set[Pair] = field(default_factory=set)
 
     def summary(self) -> Summary:
-        """What a call of the function does."""
+        """The summary of the function."""
         results, joined, changed = set[tuple[Node, Node]](), set[tuple[Node, Node]](), dict[Node, Location]()
         repeated = set[Node]()
         solution = self.solution()
@@ -185,14 +185,14 @@ class Aliases:
             state = self._after(block, index, op, state)
 
     def identity(self, block: Block, index: int) -> Identity | None:
-        """What a primitive makes of objects, views included; None of any other operation."""
+        """The objects in the results of a primitive, views included; None for any other operation."""
         if not isinstance(block.instructions[index], PrimOp):
             return None
         one = self.traced(self.function.name, block.name, index)
         return None if one is None else identity_with_views(one)
 
     def place(self, part: Part, other: Part) -> Location | None:
-        """Where two parts became one object."""
+        """The place where two parts became one object; None if they never did."""
         return self.made.get(pair(part, other))
 
     def _at_entry(self) -> State:
@@ -202,7 +202,7 @@ class Aliases:
                 pairs.add(pair((name, path), (f"{_GIVEN}{index}", path)))
         return frozenset(pairs)
 
-    # What operations do
+    # The effects of operations
 
     def _effects(self, block: Block, index: int, op: Op) -> _Effects:
         if isinstance(op, FunctionCallOp) and op.function in self.summaries:
@@ -254,10 +254,10 @@ class Aliases:
 
 
 def _new_pairs(effects: _Effects, state: State, written: Sequence[str]) -> set[Pair]:
-    """The pairs with parts of an operation's results, given the pairs of what it reads.
+    """The pairs that an operation adds: those with a part of its results.
 
     Args:
-        effects: Of the operation.
+        effects: The effects of the operation.
         state: The pairs before it.
         written: The variables that it writes.
     """
@@ -273,7 +273,7 @@ def _new_pairs(effects: _Effects, state: State, written: Sequence[str]) -> set[P
 
 
 def _same_objects(origins: Mapping[Part, set[Part]], views: Iterable[Part]) -> set[Pair]:
-    """Parts that hold one object for sure, given what each may be: that can be one thing only, and no view of it."""
+    """Pairs of parts that certainly are one object: each has one and the same possible origin, and is no view of it."""
     by_object: dict[Part, list[Part]] = {}
     for part, nodes in origins.items():
         if len(nodes) == 1 and part not in views:
@@ -282,13 +282,13 @@ def _same_objects(origins: Mapping[Part, set[Part]], views: Iterable[Part]) -> s
 
 
 def _may_repeat(items: Sequence[set[Part]], state: State) -> bool:
-    """Whether two of what stands in a container may be one object, given what each may be."""
+    """Whether two items of a container may be one object, given the parts that each item may be."""
     reached = [nodes.union(*(partners(state, node) for node in nodes)) for nodes in items]
     return any(not one.isdisjoint(other) for one, other in itertools.combinations(reached, 2))
 
 
 def _is_in_growing(type_: Type | None, path: Path) -> bool:
-    """Whether a part of a value is one of all items of a container whose length differs between lanes."""
+    """Whether a path leads into the items of a container whose length differs between lanes."""
     if type_ is None:
         return False
     around = (
@@ -298,7 +298,7 @@ def _is_in_growing(type_: Type | None, path: Path) -> bool:
 
 
 def _mutable(type_: Type | None) -> Iterator[Path]:
-    """The parts of a value of some type that can change."""
+    """The paths of the parts of a type that can change in place."""
     if type_ is None:
         return
     for path, part in parts_of_type(type_.tensors):
@@ -309,7 +309,7 @@ def _mutable(type_: Type | None) -> Iterator[Path]:
 
 
 def pair(one: Part, other: Part) -> Pair:
-    """Two parts as a pair."""
+    """The pair of two parts, the lesser first."""
     return (one, other) if one <= other else (other, one)
 
 
@@ -320,7 +320,7 @@ def _both_ways(state: State) -> Iterator[Pair]:
 
 
 def partners(state: State, part: Part) -> set[Part]:
-    """What may be the same object as a part."""
+    """The other parts that may be the same object as a part."""
     return {other for one, other in _both_ways(state) if one == part and other != part}
 
 
@@ -329,5 +329,5 @@ def _mentions(pair: Pair, variables: tuple[str, ...]) -> bool:
 
 
 def _given(part: Part) -> Node | None:
-    """The part of a parameter that is meant, if one is."""
+    """The index of the parameter and the path that a part of ``"given N"`` stands for; None for any other part."""
     return (int(part[0].removeprefix(_GIVEN)), part[1]) if part[0].startswith(_GIVEN) else None
