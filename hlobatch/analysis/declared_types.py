@@ -1,4 +1,4 @@
-"""A function's ``type_inference``, and the types that were inferred -> an error if the two disagree on the result."""
+"""A function's ``type_inference`` and its inferred types -> an error if the two disagree on the result."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hlobatch.ir.types import TensorType, Type
 
 
 def check_declared(function: Function, types: Mapping[str, Type]) -> None:
-    """Compare the user's word on a function's result type with what was found."""
+    """Compare the result type that the user declared with the inferred one."""
     if function.type_inference is None or any(n not in types for n in (*function.vars_in, *function.vars_out)):
         return
     declared = _as_type(function.type_inference([types[name] for name in function.vars_in]))
@@ -36,6 +36,6 @@ def _as_type(declared: Any) -> Type:
 
 
 def _bare(type_: Type) -> tuple[Any, Sequence[Any]]:
-    """A type without weakness, for comparison."""
+    """A type without weakness of its dtypes, for comparison."""
     leaves = [(str(leaf.dtype), leaf.shape) if isinstance(leaf, TensorType) else leaf for leaf in type_.leaves]
     return type_.treedef, leaves

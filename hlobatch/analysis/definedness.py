@@ -50,9 +50,9 @@ def _after(op: Op, names: Names) -> Names:
 
 
 def check_definedness(program: Program) -> Program:
-    """The program as it is, if no variable is read that may not have been assigned.
+    """The program unchanged, if no variable can be read before it is assigned.
 
-    Lowered programs are not looked into: where control comes from is known only while they run.
+    Lowered programs are not checked, since the predecessors of their blocks are known only at run time.
 
     Raises:
         UndefinedVariableError: A variable may be read before it has a value.
@@ -83,7 +83,7 @@ def _error(function: Function, name: str, op: Op) -> UndefinedVariableError:
 
 
 def user_name(variable: str) -> str:
-    """The user's own name of a variable (``fib.n:2`` is ``n``)."""
+    """The name that the user gave a variable (``fib.n:2`` is ``n``)."""
     return unsplit(variable.rsplit(".", 1)[-1])
 
 

@@ -49,29 +49,29 @@ _INSTEAD_OF: Final = {
     **{id(value): "use jax.random, with a key for each lane." for value in _CHANCE},
     **{id(value): "call it before, and pass what it gives to the batched function." for value in _CLOCKS},
 }
-"""By the identity of what gives another value each time it is called: what to do instead."""
+"""For functions with another result at each call, by their ids: the help of the error."""
 _MAKERS: Final = (
     *(*GENERATORS, np.random.default_rng, np.random.SeedSequence),
     *(np.random.MT19937, np.random.PCG64, np.random.PCG64DXSM, np.random.Philox, np.random.SFC64),
 )
-"""What makes generators of random numbers, or their seeds: another one each time, if it is given no seed."""
+"""Functions that make random generators or seeds: without a seed, another one at each call."""
 _UNSTEADY: Final = frozenset({*_INSTEAD_OF, *map(id, _MAKERS)})
 _OWNERS: Final = (types.ModuleType, type)
 _LIBRARIES: Final = ("site-packages", "dist-packages", sysconfig.get_path("stdlib"), "<frozen")
 
 
 def generators_of(function: types.FunctionType) -> list[Any]:
-    """The generators that a function names, or a function of the user's that it names, at any depth.
+    """The random generators that a function uses by name, itself or in functions of the user's that it names.
 
-    What is compiled by ``jax.jit`` draws once in plain Python, too, and is not looked into.
+    Functions compiled by ``jax.jit`` draw once in plain Python, too, and are not searched.
 
     Raises:
-        UnsupportedSyntaxError: It names an iterator, or what gives another value each time and cannot be compared.
+            UnsupportedSyntaxError: It names an iterator, or a source of values that differ at each call.
     """
     found: dict[int, Any] = {}
 
     def named(function: types.FunctionType) -> Iterator[types.FunctionType]:
-        """The functions that one names, of whatever it names when the generators are taken down."""
+        """The functions that a function names; collects generators among the values that it names."""
         for value in _named_by(function):
             refuse_source(value)
             owner = owner_of(value)
@@ -91,14 +91,14 @@ def names_of(function: types.FunctionType) -> set[str]:
 
 
 def owner_of(value: Any) -> Any:
-    """The object that a function is a method of, or the object itself."""
+    """The object that a bound method belongs to, through partial functions; any other object itself."""
     while isinstance(value, functools.partial):
         value = value.func
     return value.__self__ if hasattr(type(value), "__self__") else value
 
 
 def is_used_up(value: Any) -> bool:
-    """Whether an object is an iterator, or a file, of which Python code cannot see where it is."""
+    """Whether an object is an iterator or a file, whose position Python code cannot see."""
     kind = type(value)
     return hasattr(kind, "__iter__") and isinstance(
         getattr(kind, "__next__", None), (types.WrapperDescriptorType, types.MethodDescriptorType)
@@ -106,15 +106,15 @@ def is_used_up(value: Any) -> bool:
 
 
 def may_be_unsteady(value: Any) -> bool:
-    """Whether an object gives, or may give, another value each time it is called."""
+    """Whether calls of an object give, or may give, different values."""
     return id(value) in _UNSTEADY or (isinstance(value, type) and issubclass(value, GENERATORS))
 
 
 def refuse_source(value: Any) -> None:
-    """Refuse an object outside of the code that names it, which it cannot but change, or gets another value from.
+    """Refuse a value that is used up, or gives another one at each call: tracing would use it once for all lanes.
 
     Raises:
-        UnsupportedSyntaxError: It is one.
+        UnsupportedSyntaxError: It is such a value.
     """
     owner = owner_of(value)
     if id(value) in _INSTEAD_OF or isinstance(owner, random.SystemRandom):
@@ -144,7 +144,7 @@ def is_users_class(kind: type) -> bool:
 
 
 def _named_by(function: types.FunctionType) -> Iterator[Any]:
-    """What a function's names stand for: globals, what is around it, and, of modules among these, what is in them."""
+    """The values of a function's names: globals, closure variables, and members of modules and classes among these."""
     names = names_of(function)
 
     def in_it(owner: Any) -> Iterator[Any]:

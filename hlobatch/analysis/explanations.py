@@ -30,17 +30,17 @@ from hlobatch.ir.types import Type
 
 
 def at_its_place(error: HloBatchError, op: PrimOp, in_types: Sequence[Type]) -> HloBatchError:
-    """An error of ours with its place, and with the call that it came through."""
+    """An error of hlobatch's own, located at the user's code, with a note on the call that led to it."""
     error.may_grow = error.may_grow or may_grow(error, op, in_types)
     if error.location is UNKNOWN:
         return error.at(place_of(error, op))
     if (error.location.file, error.location.function) == (op.location.file, op.location.function):
-        return error  # it stands in the same function: nothing is called
+        return error  # in the same function, so that no call led to it
     return error.with_note(Note("called from here", op.location))
 
 
 def explained(error: Exception, op: PrimOp, in_types: Sequence[Type]) -> HloBatchError:
-    """What went wrong in the user's code, at the user's line."""
+    """The hlobatch error for an exception from the user's code, at the user's line."""
     found = _as_ours(error, op, in_types)
     found.may_grow = may_grow(error, op, in_types)
     return found
@@ -48,12 +48,12 @@ def explained(error: Exception, op: PrimOp, in_types: Sequence[Type]) -> HloBatc
 
 @dataclass(frozen=True)
 class _Explanation:
-    """What an error of ours says.
+    """The contents of an hlobatch error.
 
     Attributes:
         kind: Its class.
-        what: What was found.
-        help: What to do about it.
+        what: The message.
+        help: The help text.
     """
 
     kind: type[HloBatchError]
@@ -69,7 +69,7 @@ def _as_ours(error: Exception, op: PrimOp, in_types: Sequence[Type]) -> HloBatch
 
 
 def _of_jax(error: Exception, *, is_in_own_code: bool) -> _Explanation | None:
-    """The explanation of what JAX raises where code needs to know a value; None for any other error.
+    """The explanation of an error that JAX raises where code needs to know a value; None for any other error.
 
     Args:
         error: The error.
@@ -94,7 +94,7 @@ def _of_jax(error: Exception, *, is_in_own_code: bool) -> _Explanation | None:
 
 
 def _of_type_error(error: Exception, place: Location) -> _Explanation | None:
-    """The explanation of a ``TypeError`` of Python's about an array where it wants a number; None for any other."""
+    """The explanation of a ``TypeError`` about a key that cannot be hashed; None for any other error."""
     if not isinstance(error, TypeError):
         return None
     if _UNHASHABLE.search(str(error)):
@@ -106,7 +106,7 @@ def _of_type_error(error: Exception, place: Location) -> _Explanation | None:
 
 
 def _of_carrier(error: Exception) -> _Explanation | None:
-    """The explanation of what Python says of a class that stands for one of its own; None for any other error."""
+    """The explanation of a Python error that names a class of hlobatch's in place of Python's; None for any other."""
     if not isinstance(error, (TypeError, AttributeError)) or not (carriers := carriers_in(str(error))):
         return None
     return _Explanation(
@@ -126,14 +126,14 @@ def _of_any(error: Exception, op: PrimOp, in_types: Sequence[Type]) -> _Explanat
 
 
 _UNHASHABLE: Final = re.compile(r"unhashable type: '\w*Tracer'")
-"""What Python says of a value that differs between lanes where it looks for a key."""
+"""Python's message where a value that differs between lanes is used as a key."""
 _NO_ARRAY: Final = "object __array__ method not producing an array"
-"""What NumPy says where an object's own method gives an array of JAX's."""
+"""NumPy's message where an object's ``__array__`` method returns an array of JAX's."""
 LARGE_NUMBERS: Final = (
     "write a float, as in 3e9, or jnp.inf for what is larger than all others, or jnp.uint32(n) for all 32 bits; "
     "jax.config.update('jax_enable_x64', True) allows numbers of 64 bits."
 )
-"""What to do where a Python number has more bits than JAX gives numbers by default."""
+"""Help for a Python number with more bits than JAX's numbers have by default."""
 _NEEDS_VALUE: Final = (jax.errors.ConcretizationTypeError, jax.errors.TracerIntegerConversionError)
 _WANTS_VALUE: Final = ("concrete values", "must be None or an integer")
 _NO_BRANCH: Final = "decorate the function that contains it with @hb.batch, or use jnp.where."
@@ -147,7 +147,7 @@ _NO_NUMBER: Final = (
     "For what has another length in each lane, keep the greatest, and mask: `jnp.where(jnp.arange(100) < n, x, 0)`."
 )
 LOOKS_UP: Final = "this code looks up, in a dict, a set or a cache, a value that differs between lanes"
-"""What is said where Python would look for a key."""
+"""Message where Python would look for a key."""
 NO_KEY: Final = "keep what differs in an array, as in `counts = counts.at[n].add(1)`, or compare, as in `if n == 1`."
 _NO_CACHE: Final = (
     "leave the decorator out, and each call is computed anew; where that takes too long, write what is asked for again "
@@ -163,7 +163,7 @@ _JAX_ADVICE: Final = (
 
 
 def _cached_function(error: Exception, place: Location) -> str:
-    """The name of the function with ``functools.lru_cache`` that was called where the error is, if any is."""
+    """The name of the function with ``functools.lru_cache`` that the code at a place calls; empty if there is none."""
     *_, (frame, _) = traceback.walk_tb(error.__traceback__)
     word = re.match(r"\w+", place.text)
     called = frame.f_globals.get(word[0], frame.f_locals.get(word[0])) if word else None
@@ -171,7 +171,7 @@ def _cached_function(error: Exception, place: Location) -> str:
 
 
 def _is_the_users(error: Exception) -> bool:
-    """Whether it was raised by a statement of the user's."""
+    """Whether an error was raised by a statement of the user's."""
     last = traceback.extract_tb(error.__traceback__)[-1:]
     return any(frame in _user_frames(error) for frame in last)
 
@@ -187,7 +187,7 @@ def _user_frames(error: BaseException) -> list[traceback.FrameSummary]:
 
 
 def place_of(error: BaseException, op: PrimOp) -> Location:
-    """The part of the operation that was running, lambdas in it included."""
+    """The place of an error within an operation, lambdas in it included; else the place of the operation."""
     first, last = op.location.line, op.location.end_line
     for frame in reversed(_user_frames(error)):
         if frame.filename == op.location.file and first <= (frame.lineno or 0) <= last:
@@ -204,7 +204,7 @@ def _innermost(error: Exception, op: PrimOp) -> list[Note]:
 
 
 def _instead_of_the_branch(error: Exception) -> str:
-    """What to write in place of a branch in the user's own function that is deepest in the traceback."""
+    """Help for a branch in the innermost function of the user's in the traceback."""
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__) if not is_internal(frame.f_code.co_filename)]
     code, local = frames[-1].f_code, frames[-1].f_locals
     if code.co_flags & inspect.CO_GENERATOR and code.co_name != "<genexpr>":

@@ -1,4 +1,4 @@
-"""What tracing finds out and the frontend has to know to build control flow: facts, each about one place in the source.
+"""Facts: what tracing learns and the frontend needs in order to build control flow, each about one place in the source.
 
 The frontend builds blocks before types are known. Which function ``rule`` stands for in ``rule(x)``, how many items a
 ``for`` goes over and which copy of a generic function a call means turn out only when the code around them is traced.
@@ -27,9 +27,9 @@ class Site:
     """A place in the source, in one copy of one function.
 
     Attributes:
-        function: What the copy of the function is known by in the frontend.
+        function: The key of the copy of the function in the frontend.
         path: In loops that are unrolled, the turn of each, from the outermost to the innermost.
-        span: Line and offset where the node begins and where it ends.
+        span: Line and offset of the beginning and of the end of the node.
     """
 
     function: Hashable
@@ -39,13 +39,13 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class LoopSite(Site):
-    """The place of a ``for``.
+    """The site of a ``for`` loop.
 
     Attributes:
         file: The file that it stands in, as Python names it.
-        size: How many statements it is made of.
-        is_plain: Whether its turns, written out, are few blocks: none of them ends early within a loop around it, or
-            calls a function of the user's.
+        size: The number of statements in it.
+        is_plain: Whether its turns, written out, are few blocks: no turn ends early within an outer loop, or calls a
+            function of the user's.
     """
 
     file: str
@@ -54,7 +54,7 @@ class LoopSite(Site):
 
     @property
     def anywhere(self) -> LoopSite:
-        """The loop in all turns of the loops around it."""
+        """The site of the loop, whichever turns of outer loops it is in."""
         return LoopSite(self.function, (), self.span, self.file, self.size)
 
     def holds(self, place: Location) -> bool:
@@ -65,13 +65,13 @@ class LoopSite(Site):
 
 
 def of_function(key: Hashable) -> Site:
-    """The site of what is known about a function itself."""
+    """The site of facts about a function itself."""
     return Site(key, (), (0, 0, 0, 0))
 
 
 @dataclass(frozen=True)
 class Facts:
-    """All that is known about the sites of a program; immutable.
+    """All facts about the sites of a program; immutable.
 
     Attributes:
         known: Facts by their class and their site.
@@ -80,7 +80,7 @@ class Facts:
     known: Mapping[tuple[type, Site], Any] = field(default_factory=dict)
 
     def of(self, kind: type[Fact], site: Site) -> Fact | None:
-        """The fact of a kind about a site, if there is one."""
+        """The fact of a kind about a site; None if there is none."""
         return self.known.get((kind, site))
 
     def all_of(self, kind: type[Fact]) -> Sequence[Fact]:
@@ -92,7 +92,7 @@ class Facts:
         return kind in self._by_kind
 
     def about_code(self, kind: type[Fact]) -> Sequence[tuple[Location, Fact]]:
-        """All facts of a kind about straight-line code, and where that is."""
+        """All facts of a kind about straight-line code, each with the location of the code."""
         return [(site.function, fact) for (known, site), fact in self.known.items() if known is kind]  # type: ignore[misc]
 
     @cached_property
@@ -106,7 +106,7 @@ class Facts:
         return bool(self.known)
 
     def and_also(self, learned: Learned) -> Facts:
-        """These facts and more, each of which replaces what was known about its site, or is joined with it."""
+        """These facts and newly learned ones. A new fact replaces that of its kind and site, or is joined with it."""
         known = dict(self.known)
         for site, fact in learned.facts:
             before = known.get((type(fact), site))
@@ -118,10 +118,10 @@ class Facts:
         return Facts({about: fact for about, fact in self.known.items() if about[0] not in kinds})
 
     def more(self, learned: Learned) -> Facts:
-        """These facts and more.
+        """These facts and newly learned ones.
 
         Raises:
-            UnsupportedSyntaxError: All were known, and to know of them changed nothing: so it would go on for ever.
+            UnsupportedSyntaxError: No fact is new, so that building the program again would go on for ever.
         """
         if (facts := self.and_also(learned)).known != self.known:
             return facts
@@ -138,19 +138,19 @@ NONE_KNOWN: Final = Facts()
 
 @runtime_checkable
 class Joined(Protocol):
-    """A fact that is learned bit by bit."""
+    """A fact that is learned part by part."""
 
     def joined(self, known: Self) -> Self:
-        """It, and what was known."""
+        """This fact joined with the one known before."""
 
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """The fact that a call is one of a copy of its function that is made for some types.
+    """The fact that a call needs a copy of its callee for the types of its arguments.
 
     Attributes:
         types: The types of the arguments, by which copies are told apart.
-        disagreement: Why it cannot be the function for the types of other calls.
+        disagreement: The error that says why these types do not fit those of other calls.
     """
 
     types: Hashable
@@ -162,9 +162,9 @@ class Turns:
     """The fact that the turns of a loop are to be written out, or that they cannot be.
 
     Attributes:
-        count: How many there are; None if that differs between lanes, or between the ways that lead to the loop.
-        is_trial: Whether only the first two are written out, to find out whether what is wrong is wrong in those, too.
-        changes: Whether there are more or fewer than there were items before the first.
+        count: The trip count; None if it differs between lanes, or between paths to the loop.
+        is_trial: Whether only the first two turns are written out, to see whether these have the error as well.
+        changes: Whether the loop changes the number of items that it goes over.
     """
 
     count: int | None
@@ -184,7 +184,7 @@ class MayBeNone:
 
     @property
     def site(self) -> Site:
-        """All of the variable."""
+        """The site of a fact about the whole variable."""
         return Site(self.variable, (), (0, 0, 0, 0))
 
 
@@ -194,7 +194,7 @@ class Grows:
 
     Attributes:
         variable: Its name in the program, before live ranges are split.
-        depth: Where they are: 0 if the variable is one, 1 if they are its items or attributes, and so on.
+        depth: Nesting depth of the containers: 0 for the variable itself, 1 for its items or attributes, and so on.
     """
 
     variable: str
@@ -202,18 +202,18 @@ class Grows:
 
     @property
     def site(self) -> Site:
-        """All of the variable."""
+        """The site of a fact about the containers of the variable at this depth."""
         return Site(self.variable, (self.depth,), (0, 0, 0, 0))
 
 
 @dataclass(frozen=True, slots=True)
 class GoesOver:
-    """The fact that a comprehension of the program goes over a container that has another length in each lane."""
+    """The fact that a comprehension iterates over a container whose length differs between lanes."""
 
 
 @dataclass(frozen=True, slots=True)
 class HasToReturn:
-    """The fact that what the program's first function returns may be None in some lanes: those that return it fail.
+    """The fact that the entry function's result may be None in some lanes: a lane that returns None fails.
 
     Attributes:
         function: The function's name in the program.
@@ -224,12 +224,12 @@ class HasToReturn:
 
 @dataclass(frozen=True, slots=True)
 class BoundAnew:
-    """The fact that code which a loop may come by puts another object where the one is that the loop goes over."""
+    """The fact that the body of a loop may bind another object to the variable that the loop iterates over."""
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """The fact that the code of a statement changes in place what variables hold: it binds them to that, too.
+    """The fact that a statement changes in place the values of variables, so that it assigns these too.
 
     Attributes:
         names: The user's names of the variables.
@@ -238,33 +238,33 @@ class Changes:
     names: frozenset[str]
 
     def joined(self, known: Changes) -> Changes:
-        """It, and what was known."""
+        """This fact joined with the one known before."""
         return Changes(known.names | self.names)
 
 
 def holds(place: Location, inner: Location) -> bool:
-    """Whether one place in the source is a part of another."""
+    """Whether the source span ``place`` contains the span ``inner``."""
     if place.file != inner.file or (inner.line, inner.column) < (place.line, place.column):
         return False
     return (inner.end_line, inner.end_column) <= (place.end_line, place.end_column)
 
 
 def of_code(place: Location) -> Site:
-    """The site of what is known about straight-line code, in all copies of the function and all turns of loops."""
+    """The site of facts about straight-line code, in all copies of the function and all turns of loops."""
     return Site(place, (), (0, 0, 0, 0))
 
 
 MOST_STATEMENTS_WRITTEN_OUT: Final = 1_000
-"""Statements in all turns of a loop up to which its turns are written out where they have to be. So many take tens of
-seconds to compile (2026-11)."""
+"""Most statements, over all turns, of a loop that is written out because it has to be. That many take tens of seconds
+to compile (2026-11)."""
 
 MOST_STATEMENTS_WRITTEN_OUT_FOR_TEXTS: Final = 256
-"""Statements in all turns of a loop over texts up to which its turns are written out at once. With more, the loop is
-tried first, in which the text of a turn is one of several: 200 turns compile in 0.1 s instead of 2 s (2026-11)."""
+"""Most statements, over all turns, of a loop over texts that is written out at once. A larger one is first tried as a
+loop in which the text of a turn is one of several: 200 turns compile in 0.1 s instead of 2 s (2026-11)."""
 
 MOST_STATEMENTS_WRITTEN_OUT_FOR_SPEED: Final = 32
-"""Statements in all turns of a plain loop over what is known up to which its turns are written out though they need not
-be. Written out, a walk by a table of strides (`benchmarks/workloads/ablation.py`) took 0.54 of the time (2026-11)."""
+"""Most statements, over all turns, of a plain loop over known items that is written out for speed alone. Written out,
+a walk by a table of strides (`benchmarks/workloads/ablation.py`) took 0.54 of the time (2026-11)."""
 
 _counted: contextvars.ContextVar[dict[LoopSite, int] | None] = contextvars.ContextVar("hlobatch_counted", default=None)
 _kept: contextvars.ContextVar[set[LoopSite] | None] = contextvars.ContextVar("hlobatch_kept", default=None)
@@ -273,10 +273,10 @@ _writes_out: contextvars.ContextVar[bool] = contextvars.ContextVar("hlobatch_wri
 
 @contextlib.contextmanager
 def counted(writes_out: bool) -> Iterator[Mapping[LoopSite, int]]:
-    """A context that collects trip counts of loops that are known when the program is built, as tracing meets them.
+    """A context that collects trip counts known when the program is built, as tracing reaches the loops.
 
     Args:
-        writes_out: Whether the turns of short loops are written out where they need not be.
+        writes_out: Whether short loops are written out for speed.
     """
     found: dict[LoopSite, int] = {}
     tokens = _counted.set(found), _writes_out.set(writes_out), _kept.set(set())
@@ -290,9 +290,9 @@ def counted(writes_out: bool) -> Iterator[Mapping[LoopSite, int]]:
 
 @contextlib.contextmanager
 def counted_in_vain() -> Iterator[None]:
-    """A context for code that is traced to find out more: what it says of loops that were known is forgotten.
+    """A context for tracing that serves messages alone: at its end, trip counts counted before are restored.
 
-    What it says of others stays, since code of which the trace is kept does not say it again.
+    Counts of other loops are kept, since code whose trace is cached does not report them again.
     """
     before, in_vain = _counted.get(), dict(_counted.get() or {})
     tokens = _counted.set(in_vain), _kept.set({*(_kept.get() or ())})
@@ -306,7 +306,7 @@ def counted_in_vain() -> Iterator[None]:
 
 
 def count_turns(site: LoopSite, turns: int | None) -> None:
-    """Say how often a loop turns, or that it is not known."""
+    """Record the trip count of a loop, or that it is not known (None)."""
     found = _counted.get()
     if found is None:
         return
@@ -317,7 +317,7 @@ def count_turns(site: LoopSite, turns: int | None) -> None:
 
 
 def turns_of(site: LoopSite) -> int | None:
-    """How often a loop turns, as far as tracing has come by it."""
+    """The trip count of a loop that tracing has reached; None if it is not known."""
     found = _counted.get()
     return None if found is None else found.get(site)
 
@@ -328,26 +328,26 @@ def is_in_counted_loop(error: HloBatchError) -> bool:
 
 
 def keep_as_loop(site: LoopSite) -> None:
-    """Say that the turns of a loop are not written out for now, though its items are no numbers."""
+    """Record that a loop is not written out for now, though its items are no numbers."""
     if (kept := _kept.get()) is not None:
         kept.add(site)
 
 
 def is_kept_as_loop(site: LoopSite) -> bool:
-    """Whether the turns of a loop may have to be written out, wherever it is that something is wrong."""
+    """Whether a loop was recorded by ``keep_as_loop``; any error may be due to it."""
     return site in (_kept.get() or ())
 
 
 def pays_written_out(site: LoopSite, turns: int) -> bool:
-    """Whether the turns of a loop over what is known are to be written out, though they need not be."""
+    """Whether a loop over known items is written out for speed."""
     return _writes_out.get() and site.is_plain and turns * site.size <= MOST_STATEMENTS_WRITTEN_OUT_FOR_SPEED
 
 
 class Learned(Exception):  # noqa: N818  # nothing is wrong
-    """Raised in code that is being traced, and at the end of a round: the program has to be made anew, with facts.
+    """Raised while code is traced, and at the end of a round: the program has to be built again with further facts.
 
     Attributes:
-        facts: The facts, and what each is about; its class says of which kind it is.
+        facts: Pairs of a site and a fact; the class of a fact is its kind.
     """
 
     def __init__(self, site: Site, fact: Any, *more: tuple[Site, Any]) -> None:
@@ -356,11 +356,11 @@ class Learned(Exception):  # noqa: N818  # nothing is wrong
 
 
 class Tried(Exception):  # noqa: N818  # nothing is wrong
-    """Raised in code that is traced only to see whether what the program was made for is so.
+    """Raised by code that is traced only to see whether a guess, with which the program was built, is right.
 
     Attributes:
-        fact: What came of it, and what that is about.
-        is_expected: Whether it is so, so that nothing has to be made anew.
+        fact: The site and the fact that answers the question.
+        is_expected: Whether the guess is right, so that the program need not be built again.
     """
 
     def __init__(self, site: Site, fact: Any, *, is_expected: bool) -> None:
@@ -369,23 +369,23 @@ class Tried(Exception):  # noqa: N818  # nothing is wrong
 
 
 def tell(facts: Sequence[tuple[Site, Any]]) -> None:
-    """Say at the end of a round which facts were learned, if any were.
+    """Raise ``Learned`` at the end of a round if there are facts.
 
     Args:
-        facts: The facts, and what each is about.
+        facts: Pairs of a site and a fact.
 
     Raises:
-        Learned: Some were.
+        Learned: There is at least one fact.
     """
     if facts:
         raise Learned(*facts[0], *facts[1:])
 
 
 class NotYet(Exception):  # noqa: N818  # nothing is wrong so far
-    """Raised in code that is being traced: what it takes out of a container has no type before something is put there.
+    """Raised while code is traced: it reads an item of a container in which nothing with a known type was put yet.
 
     Attributes:
-        error: What is wrong if nothing ever is.
+        error: The error to raise if nothing ever is.
     """
 
     def __init__(self, error: HloBatchError) -> None:

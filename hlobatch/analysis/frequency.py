@@ -1,7 +1,7 @@
 """A lowered program -> how often a lane goes from block to block, estimated from the graph alone.
 
-A branch that can stay in a loop does so nine times in ten, another goes either way as often; a return goes to each of
-the calls it may come back to as often as to any other.
+A branch that can stay in a loop does so nine times in ten. Other branches take both sides equally often, and a return
+goes to each of its return points equally often.
 
 Reference: Wu and Larus, "Static branch frequency and program profile analysis", MICRO 1994.
 """
@@ -18,9 +18,9 @@ from hlobatch.analysis.machine_flow import components, onward
 from hlobatch.ir.program import Program
 
 STAYS: Final = 0.9
-"""Share of the times that a branch stays in the loop that it could leave."""
+"""Probability that a branch that can leave a loop stays in it."""
 ENDLESS: Final = 1e-6
-"""How seldom a lane ends anywhere, so that a loop that is never left has a frequency too."""
+"""Probability that a lane ends at any step, so that an endless loop has a finite frequency too."""
 
 Matrix = NDArray[np.float64]
 
@@ -33,18 +33,18 @@ def edge_frequencies(program: Program) -> Matrix:
     after = onward(program)
     loops = components(after)
     place = {name: index for index, name in enumerate(after)}
-    chances = np.zeros((len(after), len(after) + 1))  # the last column: it is done
+    chances = np.zeros((len(after), len(after) + 1))  # the last column is for lanes that halt
     for name, successors in after.items():
         for successor, chance in zip(successors, _chances(successors, loops[name]), strict=True):
             chances[place[name], place.get(successor, -1)] += chance
     inside = chances[:, :-1] * (1 - ENDLESS)
     start = np.eye(len(after))[0]
-    visits = np.linalg.solve(np.eye(len(after)) - inside.T, start)  # of one run: at its start, and from other blocks
+    visits = np.linalg.solve(np.eye(len(after)) - inside.T, start)  # expected visits of each block in a run
     return np.asarray(visits[:, None] * inside / visits.sum())
 
 
 def _chances(successors: Sequence[str], loop: Collection[str]) -> list[float]:
-    """How often each of the successors of a block in a loop is next."""
+    """The probability of each successor of a block in a loop."""
     staying = [successor for successor in successors if successor in loop]
     leaving = len(successors) - len(staying)
     if not staying or not leaving:

@@ -20,11 +20,11 @@ from hlobatch.ir.types import Static, is_leaf
 
 
 def grown(tensors: Any, depth: int = 0) -> Any:
-    """The type of a variable whose containers grow, given that of what has containers of Python's.
+    """A type with growing containers in place of Python's at one nesting depth.
 
     Args:
         tensors: The type.
-        depth: Where they are: 0 if the variable is one. Items of one list are of one type.
+        depth: Nesting depth of the containers: 0 for the value itself. Items of a growing list have one type.
     """
     if depth == 0:
         held = as_dict(tensors)
@@ -42,7 +42,7 @@ def grown(tensors: Any, depth: int = 0) -> Any:
 
 
 def growing(value: Any, bound: int | None = None) -> Any:
-    """A container of Python's as one that grows."""
+    """The growing container for a Python container, or the growing container itself with capacity ``bound``."""
     if not isinstance(value, Growing):
         return KINDS[type(value)].of(value, bound)
     return value.with_capacity(bound)

@@ -1,4 +1,4 @@
-"""Growing lists and deques: what the user's code is given, while it is traced, for those whose length differs by lane.
+"""Growing lists and deques: stand-ins for those whose length differs between lanes, while the user's code is traced.
 
 ::
 
@@ -61,14 +61,14 @@ class GrowingList(Ring):
         return same
 
     def index(self, item: Any) -> Any:
-        """Where an item is first."""
+        """The index of the first item that equals ``item``."""
         self.need("index of an item that is not in it", ValueError)
         found, place = rows.first(self.equal(item))
         fails(ValueError, f"{'x' if is_tracer(item) else item!r} is not in {self.name}", ~found)
         return number(place)
 
     def count(self, item: Any) -> Any:
-        """How often an item is in it."""
+        """The number of items that equal ``item``."""
         return 0 if self.items is None else number(jnp.sum(self.equal(item)))
 
     def item(self, key: Any) -> Any:
@@ -100,7 +100,7 @@ class GrowingList(Ring):
         return item
 
     def insert(self, index: Any, value: Any) -> None:
-        """Put an item before another; every item behind it moves."""
+        """Insert an item before the one at ``index``; all items behind it move by one."""
         if self.items is None:
             self.put_at_end(value)
             return
@@ -112,7 +112,7 @@ class GrowingList(Ring):
         self.reorder(order)
 
     def remove(self, item: Any) -> None:
-        """Take out the first item that equals another."""
+        """Remove the first item that equals ``item``."""
         text = f"{self.name}.remove(x): x not in {self.name}"
         self.need(text, ValueError)
         found, place = rows.first(self.equal(item))
@@ -144,7 +144,7 @@ class GrowingList(Ring):
             self.reorder(jnp.where(order < self.size, self.size - 1 - order, order))
 
     def arrange(self, *, key: Any = None, reverse: bool = False) -> None:
-        """Sort the items at once; equal ones keep their order."""
+        """Sort the items in place; equal items keep their order."""
         if self.items is None:
             return
         keys = rows.keys_of_order(self.items, key)
@@ -154,7 +154,7 @@ class GrowingList(Ring):
                 "arrays are sorted, which have no order", help="sort by a number: `key=lambda a: a[0]`."
             )
         order = jnp.arange(self.capacity)
-        if reverse:  # what is equal stays in the order that it was in
+        if reverse:  # equal items keep their order
             leaves = [leaf[::-1] for leaf in leaves]
         beyond = order >= self.size
         found = jnp.lexsort([*leaves[::-1], beyond[::-1] if reverse else beyond])
@@ -177,7 +177,7 @@ class GrowingList(Ring):
         return new
 
     def with_capacity(self, bound: int | None) -> GrowingList:
-        """The container with room for some number of items, and for no more."""
+        """The container with the capacity ``bound``, or unbounded if that is None."""
         if self.items is None:
             return type(self)(bound=bound)
         kind = rows.rows_kind(self.kind, max(bound or 0, self.capacity))
@@ -220,7 +220,7 @@ class GrowingList(Ring):
         return new
 
     def _repeated(self, times: Any) -> None:
-        """Let it hold its items a number of times, one after the other."""
+        """Repeat the items ``times`` times."""
         kind = jnp.result_type(times)
         if kind != jnp.bool_ and not jnp.issubdtype(kind, jnp.integer):
             raise TypeError(f"can't multiply sequence by non-int of type '{kind}'")
@@ -235,7 +235,7 @@ class GrowingList(Ring):
         self.size = jnp.minimum(times, room) * self.size
 
     def _take_out_slice(self, key: slice) -> None:
-        """``del items[first:last]``: what comes behind moves up."""
+        """``del items[first:last:step]``: items behind the slice move up."""
         if self.items is None:
             return
         first, step, count = self._span(key)
@@ -279,16 +279,16 @@ class GrowingList(Ring):
         return either
 
     def _listed(self, values: Any) -> GrowingList:
-        """What a list takes the items of, as one that grows."""
+        """The items of another container as a growing list."""
         if not isinstance(values, Collection):
             return type(self).of(values)
         if issubclass(values.python, set):
-            values.turn(0)  # whose order nobody knows
+            values.turn(0)  # refuses a set, whose order is not known
         items: GrowingList = values.in_order()
         return items
 
     def _with_another_part(self, key: slice, values: GrowingList) -> GrowingList:
-        """The list with other items, as many as there are, in place of those of a slice without a step."""
+        """The list with ``values`` in place of the items of a slice without a step."""
         if self.items is None:
             return values
         first, _, count = self._span(slice(key.start, key.stop))
@@ -299,7 +299,7 @@ class GrowingList(Ring):
         return new
 
     def _span(self, key: slice) -> tuple[Any, Any, Any]:
-        """The number of the first item of a slice, how far it is to the next, and how many there are."""
+        """The index of a slice's first item, its step, and its number of items."""
         step: Any = 1 if key.step is None else key.step
         none = step == 0
         if none is True:
@@ -323,12 +323,12 @@ class GrowingList(Ring):
 
 
 def _is_one(step: Any) -> bool:
-    """Whether a slice is known to take one item after the other."""
+    """Whether the step of a slice is known to be one."""
     return step is None or (not is_tracer(step) and step == 1)
 
 
 class Most(int):
-    """The capacity of a deque that forgets what there is no room for: its ``maxlen``."""
+    """The ``maxlen`` of a deque: a capacity beyond which it forgets items."""
 
 
 @jax.tree_util.register_pytree_node_class
@@ -354,12 +354,12 @@ class GrowingDeque(GrowingList):
 
     @property
     def forgets(self) -> bool:
-        """Whether it forgets items for which there is no room."""
+        """Whether it has a ``maxlen``, and forgets items beyond it."""
         return isinstance(self.bound, Most)
 
     @property
     def maxlen(self) -> int | None:
-        """How many items there may be, as Python has it."""
+        """Python's ``maxlen``."""
         return int(self.bound) if isinstance(self.bound, Most) else None
 
     def as_python(self) -> Any:
@@ -372,7 +372,7 @@ class GrowingDeque(GrowingList):
         items = GrowingList(self.items, self.size, self.start, None if self.forgets else self.bound)
         if not self.forgets or self.items is None:
             return items
-        more = capacity(self.kind, self.capacity, None)  # a list of them may get others
+        more = capacity(self.kind, self.capacity, None)  # the list may get further items
         return GrowingList(rows.rows_kind(self.kind, more), SIZE).hold(items)
 
     def append(self, value: Any) -> None:
@@ -407,7 +407,7 @@ class GrowingDeque(GrowingList):
         return self.size >= jnp.int32(self.bound)
 
     def _leave_out_what_is_too_much(self) -> None:
-        """Let there be no item where ``maxlen`` is 0."""
+        """Empty a deque whose ``maxlen`` is 0."""
         if self.forgets and self.bound == 0:
             self.size = jnp.int32(0)
 
@@ -446,6 +446,6 @@ class GrowingDeque(GrowingList):
 
 
 def _most_of(values: Any, bound: int | None) -> int | None:
-    """The capacity of a deque, of one of Python's or of its type: its ``maxlen``, if it has one."""
+    """The capacity of a Python deque or of its type: its ``maxlen`` if it has one, else ``bound``."""
     most = getattr(values.value if isinstance(values, Static) else values, "maxlen", None)
     return bound if most is None else Most(most)

@@ -1,4 +1,4 @@
-"""Growing sets and dicts: what the user's code is given, while it is traced, if their keys differ between lanes.
+"""Growing sets and dicts: stand-ins for those whose keys differ between lanes, while the user's code is traced.
 
 ::
 
@@ -55,7 +55,7 @@ class GrowingSet(Table):
             self.take_out(place, found)
 
     def remove(self, item: Any) -> None:
-        """Take out an item."""
+        """Remove an item; a lane in which it is missing raises ``KeyError``."""
         if self.keys_ is None:
             raise not_yet(KeyError, "nothing is in the set")
         found, place = self.find(item)
@@ -159,14 +159,14 @@ class GrowingSet(Table):
         return self
 
     def _as_set(self, other: Any) -> Self:
-        """Another set, or the members of a list or the like, as one whose members differ between lanes."""
+        """Another set, or the members of another container, as a growing set."""
         return other if isinstance(other, type(self)) else type(self).of(_members(other))
 
     def _become(self, other: Self) -> None:
         self.keys_, self.values_, self.size = other.keys_, other.values_, other.size
 
     def _of_those(self, other: Any, *, are_in_it: bool) -> Self:
-        """The members that are in another set, or that are not."""
+        """The members of this set that are in another one, or those that are not."""
         new = self.copy()
         other = self._as_set(other)
         if new.keys_ is None or (other.keys_ is None and not are_in_it):
@@ -189,7 +189,7 @@ class GrowingDict(Table):
 
     @classmethod
     def of_pairs(cls, pairs: GrowingList) -> Self:
-        """One of keys and values, of which later ones take the place of earlier ones."""
+        """A dict of pairs of keys and values; later pairs replace earlier ones."""
         new = cls()
         if pairs.items is not None:
             key, value = pairs.kind
@@ -228,7 +228,7 @@ class GrowingDict(Table):
         found, place = self.find(key)
         value, before = self._or_else(found, self._taken(place), default), self.values_
         self.put(key, value)
-        holds(self.values_, [before, default])  # what was there has its own place already
+        holds(self.values_, [before, default])  # the earlier value is noted as the origin already
         return value
 
     def pop(self, key: Any, default: Any = _NONE) -> Any:
@@ -275,7 +275,7 @@ class GrowingDict(Table):
         return value
 
     def _or_else(self, found: Any, value: Any, default: Any) -> Any:
-        """The value in lanes that have it, and the default in others."""
+        """``value`` in lanes where ``found`` holds, else ``default``."""
         if default is None:
             return maybe(found, value)
         kind = rows.joined(rows.kind_of(value), rows.kind_of(default))

@@ -1,4 +1,4 @@
-"""A statement while it is traced -> which results are, in Python, objects that it was given, and which it changed.
+"""A statement while it is traced -> which results are, in Python, parts of its operands, and which of these it changes.
 
 ::
 
@@ -6,9 +6,9 @@
     row = grid[1]         row is a part of grid, or, of an array, a view of it
     a[i] = v              a is the object that it was, and has changed
 
-A statement is traced on pytrees that are made anew for it, and JAX's arrays do not change, so that ``is`` says nothing
-of the user's objects. While the statement is traced, operations note here which object stands for which in Python, and
-which was changed in place. ``aliases.py`` makes use of it.
+A statement is traced on pytrees that are made anew for it, and JAX's arrays are immutable, so ``is`` says nothing about
+the user's objects. So operations note, while the statement is traced, which object of the trace stands for which object
+in Python, and which was changed in place. ``aliases.py`` uses these notes.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ from hlobatch.ir.patterns import opened, parts_of
 from hlobatch.ir.walk import walked
 
 Path = tuple[int, ...]
-"""Positions of children, from a value to a part of it."""
+"""Child positions on the way from a value to a part of it."""
 Node = tuple[int, Path]
-"""A part of one of several values: which value, and where."""
+"""A part of one of several values: the index of the value, and a path in it."""
 
 
 @dataclass
 class _Notes:
-    """What is noted while a statement is traced. Objects are kept, so that no other gets the id of one of them.
+    """Notes taken while a statement is traced. They keep the objects alive, so that ids stay unique.
 
     Attributes:
-        given: The parts of what code is given, and what containers among them held then.
-        became: Objects, and those that they stand for.
-        chosen: Containers that stand for one of several, and what they held.
-        changed: Objects that code changes, as it says itself.
-        fresh: Objects that are new ones.
-        held: What stands for all items of a container, and the values that are items of it, or all of another's.
+        given: The parts of the operands, each with the children that it had before the statement.
+        became: By id: objects of the trace, and the objects in place of which they stand.
+        chosen: Containers that stand for one of several, each with its children.
+        changed: Objects that the code reports as changed in place.
+        fresh: By id: objects that are new in Python.
+        held: By id: an object that stands for all items of a container, and the values of those items.
     """
 
     given: list[tuple[Node, Any, list[Any]]] = field(default_factory=list)
@@ -73,13 +73,13 @@ def noting() -> Iterator[_Notes]:
 
 
 def is_now(new: Any, *old: Any) -> None:
-    """Note that an object stands for another, or for one of several, where Python has one object."""
+    """Note that ``new`` stands for the Python object that ``old`` stands for, or for one of several."""
     if (notes := _notes.get()) is not None and not any(new is one for one in old):
         notes.became[id(new)] = new, list(old)
 
 
 def is_another(value: Any) -> bool:
-    """Whether an object stands for one that is another object."""
+    """Whether an object was noted to stand for another object."""
     notes = _notes.get()
     return notes is not None and notes.became.get(id(value), (None,))[0] is value
 
@@ -91,19 +91,19 @@ def has_changed(value: Any) -> None:
 
 
 def fresh(value: Any) -> Any:
-    """The value, noting that it and its parts are new objects in Python, where JAX may give those that there were."""
+    """The value, noted to be new in Python, with all its parts, even if JAX reuses the object."""
     if (notes := _notes.get()) is not None:
         notes.fresh |= {id(part): part for _, part in mutable_parts(value)}
     return value
 
 
 def is_one_of(new: Any, values: Sequence[Any]) -> None:
-    """Note that a value and all that it consists of stand for one of several that are alike."""
+    """Note that a value, and each of its parts, stands for the same part of one of several values."""
     _stands_for(new, values)
 
 
 def holds(new: Any, values: Sequence[Any]) -> None:
-    """Note that a value, and each of its parts, stands for the items of a container, which are all of some values."""
+    """Note that a value, and each of its parts, stands for all items of a container, which are ``values``."""
     _stands_for(new, values, holds_all=True)
 
 
@@ -121,15 +121,15 @@ def _stands_for(new: Any, values: Sequence[Any], *, holds_all: bool = False) -> 
 
 @dataclass(frozen=True)
 class Identity:
-    """What a statement says about objects.
+    """The effect of a statement on objects.
 
     Attributes:
-        sources: For parts of its results, the parts of what it is given that may be the same objects.
-        alike: Parts of its results that are one object which is none of those.
-        outside: Parts of its results that stand outside of the function, by the name that it has there.
+        sources: For parts of its results, the parts of its operands that may be the same objects.
+        alike: Pairs of parts of its results that are one object which is no part of its operands.
+        outside: Parts of its results that are objects from outside of the function, by their names there.
         fresh: Parts of its results that are new objects, whatever the code says.
-        changed: Parts of what it is given that it changes.
-        held: For parts of its results that stand for the items of a container, what each of them may be.
+        changed: Parts of its operands that it changes in place.
+        held: For parts of its results that stand for all items of a container: for each item, the parts it may be.
     """
 
     sources: Mapping[Node, Sequence[Node]] = field(default_factory=dict)
@@ -143,15 +143,15 @@ class Identity:
 NOTHING: Final = Identity()
 _NUMBERS: Final = frozenset({bool, int, float, complex})
 _LEAVES: Final = (jax.Array, np.ndarray, int, float, str)
-"""What consists of nothing, of all that statements are given most."""
+"""Types without parts that operands have most often."""
 
 
 OPAQUE: Final = (set, collections.deque, collections.Counter)
-"""Containers that change, and are leaves of a pytree: of what they hold nothing is a part of a variable."""
+"""Mutable containers that are pytree leaves: their items are no parts of a variable."""
 
 
 def see(arguments: Sequence[Any]) -> None:
-    """Note the arguments of a statement, before it is traced."""
+    """Note the operands of a statement before it is traced."""
     if (notes := _notes.get()) is not None:
         notes.given = [
             ((index, path), part, children_of(part) or [])
@@ -161,20 +161,20 @@ def see(arguments: Sequence[Any]) -> None:
 
 
 def places_of(value: Any) -> tuple[Node, ...]:
-    """The places of an object within the arguments of the statement."""
+    """The parts of the statement's operands that an object stands for."""
     notes = _notes.get()
     given = {id(part): node for node, part, _ in notes.given} if notes else {}
     return _origins(value, notes, given) if notes else ()
 
 
 def changed_arguments() -> frozenset[int]:
-    """The positions of those arguments in which a container holds other objects now than before the statement."""
+    """The positions of the operands in which a container has other children than before the statement."""
     notes = _notes.get()
     return frozenset(index for (index, _), part, before in (notes.given if notes else ()) if _holds_other(part, before))
 
 
 def attributes_assigned() -> frozenset[str]:
-    """The attributes of the statement's arguments, and of objects in them, that it has put other objects into."""
+    """The names of the attributes, of objects in the statement's operands, to which it has assigned."""
     notes, names = _notes.get(), set[str]()
     for _, part, before in notes.given if notes else ():
         if is_boxable(part) and _holds_other(part, before):
@@ -184,21 +184,21 @@ def attributes_assigned() -> frozenset[str]:
 
 
 def _holds_other(part: Any, before: Sequence[Any]) -> bool:
-    """Whether a container holds other objects than it did."""
+    """Whether a container has other children than ``before``."""
     now = children_of(part) or []
     return len(now) != len(before) or any(a is not b for a, b in zip(now, before, strict=True))
 
 
 def identity_of(notes: _Notes, results: Sequence[Any], outside: Mapping[str, Any]) -> Identity:
-    """What is known after a statement has been traced.
+    """The effect of a statement on objects, once it has been traced.
 
     Args:
-        notes: What was noted.
-        results: The values that it gives.
-        outside: The objects that it names and that are not its own.
+        notes: The notes of the trace.
+        results: The values of the statement's results.
+        outside: The objects from outside of the function that it names, by their names.
 
     Raises:
-        UnsupportedSyntaxError: It changes an item that is another one in each lane.
+        UnsupportedSyntaxError: It changes an item in place that is a different object in each lane.
     """
     given = {id(part): node for node, part, _ in notes.given}
     _check_chosen(notes, given)
@@ -211,7 +211,7 @@ def identity_of(notes: _Notes, results: Sequence[Any], outside: Mapping[str, Any
 
 
 def _check_chosen(notes: _Notes, given: Mapping[int, Node]) -> None:
-    """Refuse a change of what stands for one of several containers."""
+    """Refuse a change of a container that stands for one of several."""
     for part, before in notes.chosen:
         if _holds_other(part, before):
             error = UnsupportedSyntaxError(
@@ -224,14 +224,14 @@ def _check_chosen(notes: _Notes, given: Mapping[int, Node]) -> None:
 
 @dataclass
 class _Found:
-    """What is found about the parts of a statement's results, which are added one after the other.
+    """The effect of a statement, found part by part of its results.
 
     Attributes:
-        notes: What was noted while the statement was traced.
-        given: By their ids, the parts of what it is given.
-        outside: By their ids, the objects outside of the function, and their names.
-        first: By the ids of objects that are none of these, the first part of the results that is the object.
-        sources: As in ``Identity``, and so are those below.
+        notes: The notes of the trace.
+        given: The parts of the operands, by id.
+        outside: The names of objects outside of the function, by id.
+        first: By id of an object that is neither, the first part of the results that is this object.
+        sources: As in ``Identity``, like the remaining attributes; ``names`` is its ``outside``.
     """
 
     notes: _Notes
@@ -245,7 +245,7 @@ class _Found:
     held: dict[Node, Sequence[Sequence[Node]]] = field(default_factory=dict)
 
     def add(self, node: Node, part: Any) -> None:
-        """Find out what a part of the results is."""
+        """Find out which object a part of the results is."""
         self._add_items(node, part)
         if id(part) in self.notes.fresh:
             self.fresh.add(node)
@@ -258,12 +258,12 @@ class _Found:
         self.first.setdefault(id(part), node)
 
     def _outside(self, part: Any) -> str:
-        """The name of what stands outside and is a part of the results, or an array that the part is a view of."""
+        """The name of the object outside of the function that a part of the results is, or is a view of; else empty."""
         alike = [part, getattr(part, "base", None), *self.notes.became.get(id(part), (part, ()))[1]]
         return next((self.outside[id(one)] for one in alike if id(one) in self.outside), "")
 
     def _add_items(self, node: Node, part: Any) -> None:
-        """Note what the items of a container may be, if a part stands for all of them."""
+        """Record the parts that the items of a container may be, if ``part`` stands for all of them."""
         items = list(_items(part, self.notes))
         if items:
             self.held[node] = [_origins(item, self.notes, self.given) for item in items]
@@ -271,7 +271,7 @@ class _Found:
             self.alike.append((node, node))
 
     def identity(self, changed: Iterable[Node]) -> Identity:
-        """All that was found, and the parts of what the statement is given that it changes."""
+        """The effect of the statement, which changes the given parts of its operands."""
         changed = tuple(changed)
         if not (self.sources or self.alike or self.names or self.fresh or changed):
             return NOTHING
@@ -279,7 +279,7 @@ class _Found:
 
 
 def _items(part: Any, notes: _Notes) -> Iterator[Any]:
-    """What was put into a container, one value after the other, where a part stands for all of it."""
+    """The values that were put into a container, if ``part`` stands for all its items."""
     for item in notes.held.get(id(part), (part, ()))[1]:
         if id(item) in notes.held:
             yield from _items(item, notes)
@@ -288,11 +288,11 @@ def _items(part: Any, notes: _Notes) -> Iterator[Any]:
 
 
 def mutable_parts(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """The parts of a value that can change: containers, and arrays that are more than a number."""
+    """The parts of a value that can change: containers, and arrays with dimensions."""
     if isinstance(value, (Maybe, Present)):
         yield from mutable_parts(value.value, path)
         return
-    if isinstance(value, Choice):  # objects that do not change
+    if isinstance(value, Choice):  # its objects cannot change
         return
     if isinstance(value, (jax.Array, np.ndarray)):
         if value.ndim:
@@ -310,7 +310,7 @@ def mutable_parts(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
 
 
 def children_of(value: Any) -> list[Any] | None:
-    """What a pytree consists of, one level down; None of a leaf."""
+    """The children of a pytree node; None for a leaf."""
     if isinstance(value, _LEAVES):
         return None
     if isinstance(value, OPAQUE):
@@ -321,13 +321,13 @@ def children_of(value: Any) -> list[Any] | None:
         return list(value.values())
     try:
         children, _ = opened(value)
-    except ValueError:  # a dict whose keys have no order, which no variable holds
+    except ValueError:  # its keys cannot be sorted; no variable holds such a dict
         return list(value.values())
     return None if len(children) == 1 and children[0] is value else children
 
 
 def parts_of_type(tree: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """The parts of a type that are containers or leaves, in the order of its leaves."""
+    """The containers and leaves of a type with their paths, in the order of its leaves."""
     if isinstance(tree, Maybe):
         yield (*path, -1), tree.is_there
         yield from parts_of_type(tree.value, path)
@@ -338,6 +338,6 @@ def parts_of_type(tree: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
 
 
 def _origins(part: Any, notes: _Notes, given: Mapping[int, Node]) -> tuple[Node, ...]:
-    """The parts of what was given that an object may be."""
+    """The parts of the operands that an object may be."""
     alike = walked([part], lambda one: notes.became.get(id(one), (one, ()))[1])
     return tuple(dict.fromkeys(given[id(one)] for one in alike if id(one) in given))

@@ -5,8 +5,8 @@
     a: push_jump f, return to b by %r        a -> f
     f: …; return by %r                       f -> b, and to the block behind every other call that returns by %r
 
-A return goes to more places here than any one run of it does. So blocks may be said to lead to each other that do not,
-but never the reverse.
+A return has an edge to every place that any call returns to, though one run of it goes to one of these. So there may be
+edges that no lane takes, but every step that a lane takes is an edge.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from hlobatch.ir.program import Block, Program
 
 
 def onward(program: Program) -> Mapping[str, tuple[str, ...]]:
-    """For each block, where a lane may stand next; for a return, after every call that it may return from."""
+    """For each block, the blocks that may run next; after a return, those behind every call it may return from."""
     back: dict[str, list[str]] = {}
     for block in program.graph:
         if isinstance(block.terminator, PushGotoOp):
@@ -38,30 +38,30 @@ def onward(program: Program) -> Mapping[str, tuple[str, ...]]:
 
 
 def never_goes_back(program: Program) -> bool:
-    """Whether every block of a lowered program leads to later ones only, so that each lane gets by in one round."""
+    """Whether all edges of a lowered program lead to later blocks, so that one sweep runs each lane to its end."""
     after = onward(program)
     place = {name: index for index, name in enumerate(after)}
     return all(place.get(other, len(after)) > place[name] for name, others in after.items() for other in others)
 
 
 def repeated_blocks(program: Program) -> frozenset[str]:
-    """Blocks of a lowered program that a lane may come back to."""
+    """Blocks of a lowered program that a lane may run more than once."""
     after = onward(program)
     found = components(after)
     return frozenset(name for name in after if len(found[name]) > 1 or name in after[name])
 
 
 def components(after: Mapping[str, Sequence[str]]) -> Mapping[str, frozenset[str]]:
-    """For each block, those that a lane may come to from it and come back from; itself, too.
+    """For each block, its strongly connected component: the blocks that it reaches and that reach it, itself included.
 
-    They are the strongly connected components of the graph, found in time that is linear in it.
+    Found in linear time.
 
     Reference:
         Tarjan, "Depth-first search and linear graph algorithms", SIAM Journal on Computing 1, 1972.
     """
     found: dict[str, frozenset[str]] = {}
     lowest: dict[str, int] = {}
-    open_ones: list[str] = []  # in the order in which they were come to, which is what `lowest` counts
+    open_ones: list[str] = []  # visited blocks without a component yet, in order of visit; `lowest` numbers visits
 
     def come_to(name: str) -> tuple[str, int, Iterator[str]]:
         lowest[name] = len(lowest)
@@ -98,7 +98,7 @@ def headers(program: Program) -> frozenset[str]:
 
 
 def turning_points(program: Program) -> frozenset[str]:
-    """The headers that are enough: between two runs of any block, a lane passes one of them."""
+    """Headers that every cycle passes: between two runs of any block, a lane passes one of them."""
     after = {block.name: block.targets for block in program.graph}
     found = headers(program)
     for name, targets in after.items():
@@ -109,7 +109,7 @@ def turning_points(program: Program) -> frozenset[str]:
 
 
 def reachable(after: Mapping[str, Sequence[str]], start: Any, without: Iterable[str] = ()) -> set[str]:
-    """The blocks that may run after some blocks, these included, but for ``HALT`` and the blocks ``without``."""
+    """The blocks reachable from ``start``, these included, on paths that avoid ``HALT`` and the blocks ``without``."""
     seen, left_out = set[str](), {HALT, *without}
     pending = list(start)
     while pending:

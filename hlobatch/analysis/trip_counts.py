@@ -41,10 +41,10 @@ class UniformLoop:
 
     Attributes:
         block: The block.
-        after: The block that it leads to.
-        before: The blocks that lead to it.
-        turns: How often it turns; None if it does while its condition holds, which is asked before its first turn too.
-        starts: Variables that are the same whenever the loop begins, the counter among them, and what writes them.
+        after: The successor outside of the loop.
+        before: The predecessors outside of the loop.
+        turns: The trip count; None if it is not known, and the condition is tested before the first turn too.
+        starts: Definitions of variables that every predecessor gives the same value, the counter among them.
     """
 
     block: Block
@@ -55,12 +55,12 @@ class UniformLoop:
 
 
 def uniform_loop(graph: ControlFlowGraph, block: Block, shared: AbstractSet[str]) -> UniformLoop | None:
-    """What is known of a block as a loop, or None if it is none, or if lanes may differ in how often it turns.
+    """A block as a uniform counted loop; None if it is no loop, or if its trip count may differ between lanes.
 
     Args:
-        graph: The graph that it is a block of.
-        block: A block.
-        shared: Variables that hold the same in every lane.
+        graph: The graph of the block.
+        block: The block.
+        shared: Variables that have the same value in every lane.
     """
     branch = block.terminator
     if not isinstance(branch, BranchOp) or block.name != branch.true_block or block.name == branch.false_block:
@@ -81,22 +81,26 @@ def uniform_loop(graph: ControlFlowGraph, block: Block, shared: AbstractSet[str]
             return None
     else:
         turns = None
-        surely_ends = (test.relation, step) in (("lt", 1), ("gt", -1))  # it meets every bound, and passes none by
+        surely_ends = (test.relation, step) in (
+            ("lt", 1),
+            ("gt", -1),
+        )  # a step of one cannot pass the bound
         if not (test.bound in shared and all(is_asked) and surely_ends):
             return None
     return UniformLoop(block, branch.false_block, before, turns, starts)
 
 
 def turns_of_all(program: Program) -> int | None:
-    """How often every lane of a lowered program turns in a loop that all it comes back to is part of; None if unknown.
+    """The trip count, equal for all lanes, of the one loop that all repeated blocks of a lowered program are part of.
 
-    Such lanes take about as long, if the turns are many: what differs from turn to turn adds up to much the same.
+    None if there is no such loop. Lanes of such a program take about equally long if the trip count is high: work that
+    differs from turn to turn averages out.
     """
     after, repeated = onward(program), repeated_blocks(program)
     if not repeated or not all(repeated <= reachable(after, [name]) for name in repeated):
         return None
     blocks = [block for block in program.graph if block.name in repeated]
-    returning = [block for block in blocks if block.returns]  # from calls in the loop
+    returning = [block for block in blocks if block.returns]  # from a call in the loop
     leaving = [block for block in blocks if not repeated.issuperset(after[block.name]) and block not in returning]
     if len(leaving) != 1:
         return None
@@ -114,7 +118,7 @@ def turns_of_all(program: Program) -> int | None:
 
 
 class _Test(NamedTuple):
-    """A loop's condition: how its counter has to compare with its bound."""
+    """The condition of a loop: a comparison of its counter with a bound."""
 
     counter: str
     relation: str
@@ -123,7 +127,7 @@ class _Test(NamedTuple):
 
 
 def _test(block: Block) -> _Test | None:
-    """The condition of a loop, if it compares a number that a turn has changed with one that no turn changes."""
+    """The condition of a loop, if it compares a number that the block assigns with one that it does not; else None."""
     (condition,) = block.terminator.uses
     equation = _equation(_definition(block, condition), _RELATIONS)
     if equation is None:
@@ -138,7 +142,7 @@ def _test(block: Block) -> _Test | None:
 
 
 def _step(block: Block, counter: str) -> int | None:
-    """What a turn adds to a counter, if nothing else happens to it."""
+    """The constant that a turn adds to the counter; None if the block changes the counter in another way."""
     if sum(counter in op.defs for op in block.instructions) != 1:
         return None
     equation = _equation(_definition(block, counter), ("add", "sub"))
@@ -153,14 +157,14 @@ def _step(block: Block, counter: str) -> int | None:
 
 
 def _turns(start: int, step: int, test: _Test, *, is_asked: bool) -> int | None:
-    """How often a loop turns that is tested at its end, and before it if ``is_asked``; None if that is unknown."""
+    """The trip count of a loop tested at its end, and before it too if ``is_asked``; None if it is not known."""
     relation, bound = test.relation, test.bound
     assert isinstance(bound, int)
     if is_asked and not _RELATIONS[relation](start, bound):
-        return None  # it never does
+        return None  # the loop is not entered
     if (relation in ("lt", "le")) != (step > 0):
         return None
-    ending = bound + (relation == "le") - (relation == "ge")  # the first number for which the condition fails
+    ending = bound + (relation == "le") - (relation == "ge")  # the first value for which the condition fails
     turns = max(1, -((start - ending) // step))
     limits = np.iinfo(test.dtype)
     return turns if limits.min <= start + turns * step <= limits.max else None
@@ -170,10 +174,10 @@ def _turns(start: int, step: int, test: _Test, *, is_asked: bool) -> int | None:
 
 
 def _leads_to(before: Block, block: Block) -> bool:
-    """Whether a block goes on to a loop, whatever happens or if the loop's own condition holds."""
+    """Whether a block always goes on to a loop, or does so under the loop's own condition."""
     end, branch = before.terminator, block.terminator
     if isinstance(end, GotoOp):
-        return not before.instructions or isinstance(before.instructions[-1], PrimOp)  # what comes back from a call
+        return not before.instructions or isinstance(before.instructions[-1], PrimOp)  # not after a call
     if not isinstance(end, BranchOp) or end.successors != branch.successors:
         return False
     asked, again = _definition(before, end.cond_var), _definition(block, *branch.uses)
@@ -183,7 +187,7 @@ def _leads_to(before: Block, block: Block) -> bool:
 
 
 def _starts(block: Block, before: Sequence[Block]) -> dict[str, PrimOp]:
-    """What writes the variables that a loop reads, of those that are the same wherever it is come to from."""
+    """The definitions of variables that the loop reads, if all predecessors give the variable the same constant."""
     found: dict[str, PrimOp] = {}
     for name in dict.fromkeys(v for op in block.ops for v in op.uses):
         first, *others = [_definition(each, name) for each in before] or [None]
@@ -194,7 +198,7 @@ def _starts(block: Block, before: Sequence[Block]) -> dict[str, PrimOp]:
 
 
 def _is_given(op: PrimOp) -> bool:
-    """Whether a primitive gives what is known, and computes nothing."""
+    """Whether a primitive is a constant: it has no operands and computes nothing."""
     code = op.code.rewritable
     return code is not None and not op.vars_in and not code.jaxpr.jaxpr.eqns
 
@@ -206,23 +210,23 @@ def _is_same_start(op: PrimOp, other: PrimOp) -> bool:
     return number is not None and _is_given(other) and number == _whole_number(other)
 
 
-# Primitives and what is in them
+# Primitives and their jaxprs
 
 
 def _definition(block: Block, name: str) -> PrimOp | None:
-    """What computes the value that a variable has at the end of a block, if a primitive of the block does."""
+    """The primitive of a block that computes a variable's value at the end of the block; None if there is none."""
     place = _place(block, name)
     op = block.instructions[place] if place >= 0 else None
     return op if isinstance(op, PrimOp) else None
 
 
 def _place(block: Block, name: str) -> int:
-    """Where in a block a variable is last written; -1 where it is not."""
+    """The position of the last operation of a block that writes a variable; -1 if none does."""
     return max((place for place, op in enumerate(block.instructions) if name in op.defs), default=-1)
 
 
 class _Equation(NamedTuple):
-    """An operation on two whole numbers, each a number, a variable, or something else."""
+    """An operation on two integers. Each operand is a constant, a variable, or None if it is neither."""
 
     name: str
     left: str | int | None
@@ -231,7 +235,7 @@ class _Equation(NamedTuple):
 
 
 def _equation(op: PrimOp | None, wanted: Collection[str]) -> _Equation | None:
-    """What computes a primitive's one result, if it is one of some operations on two whole numbers."""
+    """The equation that computes a primitive's only result; None if it is none of the ``wanted`` operations."""
     code = op.code.rewritable if op is not None else None
     if op is None or len(op.vars_out) != 1 or code is None:
         return None
@@ -245,7 +249,7 @@ def _equation(op: PrimOp | None, wanted: Collection[str]) -> _Equation | None:
 
 
 def _whole_number(op: PrimOp) -> int | None:
-    """The whole number that a primitive gives which computes nothing."""
+    """The integer that a constant primitive returns; None if it returns anything else."""
     code = op.code.typed
     assert code is not None
     jaxpr: Any = code.jaxpr.jaxpr
@@ -254,7 +258,7 @@ def _whole_number(op: PrimOp) -> int | None:
 
 
 def _known(op: PrimOp, code: JaxprCode, jaxpr: Any, atom: Any) -> str | int | None:
-    """The whole number that is meant in a primitive, or the variable that it is the value of."""
+    """The integer constant that a jaxpr atom is, or the variable that it is an operand for; None if it is neither."""
     atom = _strong(jaxpr, atom)
     if atom.aval.shape or not np.issubdtype(atom.aval.dtype, np.integer):
         return None
@@ -266,7 +270,7 @@ def _known(op: PrimOp, code: JaxprCode, jaxpr: Any, atom: Any) -> str | int | No
 
 
 def _strong(jaxpr: Any, atom: Any) -> Any:
-    """What is given where an atom is said to be no Python number, which JAX writes as a conversion."""
+    """The atom before conversions that only make a weakly typed number strong."""
     for equation in reversed(jaxpr.eqns):
         if not isinstance(atom, Literal) and equation.outvars[0] is atom:
             converted = equation.primitive.name == "convert_element_type"

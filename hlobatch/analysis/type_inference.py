@@ -62,12 +62,12 @@ Place = tuple[str, str]
 
 
 MOST_LOOKED_AT: Final = 24
-"""Blocks that are looked at behind a conflict until another one is found. Chosen by judgement (2026-11)."""
+"""Blocks that are inferred after a conflict in search of another one. Chosen by judgement (2026-11)."""
 
 
 @dataclass
 class Inference:
-    """What type inference found.
+    """The result of type inference.
 
     Attributes:
         types: Type of each variable.
@@ -75,12 +75,13 @@ class Inference:
         taken: For places that end in a branch decided when the program is built: whether its condition holds.
         reached: Places that some lane may reach.
         stuck: Places at which control never gets past a call, with that call.
-        conflict: Why inference ended early, if it did.
-        learned: Facts with which the program has to be made anew, and what each is about.
-        unexpected: Facts that it was made for the opposite of.
-        expected: Facts that it was made for, and that turned out to be so.
-        look_on: Looks for what else is wrong in the same way behind the conflict, as if that were mended. It is given
-            the decided branches that are no reason for a conflict, and what it finds holds for no program.
+        conflict: The error that ended inference early, or None.
+        learned: New facts, each with its site: the program has to be built again with them.
+        unexpected: Facts that contradict a guess that the program was built with.
+        expected: Facts that confirm a guess that the program was built with.
+        look_on: Searches the code behind the conflict for further errors of its kind, as if the conflict were mended.
+            Its argument is the decided branches that cannot be the reason for a conflict. Its findings are for messages
+            only.
     """
 
     types: dict[str, Type] = field(default_factory=dict)
@@ -96,31 +97,31 @@ class Inference:
 
     @property
     def is_told(self) -> bool:
-        """Whether the program has to be made anew."""
+        """Whether the program has to be built again."""
         return bool(self.learned or self.unexpected)
 
     def tell(self) -> None:
-        """End the round if facts were learned."""
+        """Raise ``Learned`` if facts were learned."""
         if self.is_told:
             tell([*self.learned, *self.unexpected, *self.expected])
 
 
 def infer_types(program: Program, in_types: Mapping[str, Type], facts: Facts = NONE_KNOWN) -> Inference:
-    """Types of all variables.
+    """The types of all variables of a program.
 
     Args:
         program: Calls not lowered, variables renamed by live range.
         in_types: Types of ``program.vars_in``.
-        facts: What is known about its variables, by their names before that: which may be None in some lanes, and
-            whose containers grow.
+        facts: Facts about its variables, by their names before live ranges were split: variables that may be None in
+            some lanes, and variables whose containers grow.
 
     Returns:
-        What was found. Where two values that reach a variable have types that do not fit together, or code does not
-        accept its inputs, inference ends early and ``conflict`` says why.
+        The types. Where two values that reach a variable have types that do not fit together, or code does not accept
+        its inputs, inference ends early with the error in ``conflict``.
 
     Raises:
-        Learned: The program has to be made anew: where a fact was learned, inference went on with all that does not
-            depend on it.
+        Learned: Facts were learned, with which the program has to be built again. Inference has gone on with all code
+            that does not depend on them.
     """
     return _Inferrer(program, in_types, facts).run()
 
@@ -129,8 +130,8 @@ class _ConflictError(Exception):
     """Raised where inference ends early.
 
     Attributes:
-        error: What is wrong.
-        place: Where it is.
+        error: The error.
+        place: The block in which it was found.
     """
 
     def __init__(self, error: HloBatchError, place: Place) -> None:
@@ -139,21 +140,21 @@ class _ConflictError(Exception):
 
 
 class _Inferrer:
-    """Infers the types of one program: takes places whose inputs have changed, the first in the program first.
+    """Infers the types of one program: visits blocks whose inputs have changed, the first in program order first.
 
     Attributes:
-        found: What was found so far.
-        origins: For each variable, where it was given values, and their types.
-        work: Places to look at, since a type that they depend on has changed.
-        waiting: Places at which something is taken out of a container that has been given nothing yet, and the error
-            for when it never is.
-        made_anew: Variables given what depends on code that is made anew in the next round: they may have no type.
-        traceable: Functions of which it was not expected that calls can be traced.
-        looks_on: Whether a conflict was met before.
-        told_early: Places of operations that were looked at though they are given such variables.
-        called_from: For each function, the caller by which control first reached it, and where.
+        found: The result so far.
+        origins: For each variable, the locations that assign it, with the types assigned.
+        work: Places to visit, since a type that they depend on has changed.
+        waiting: Places that take an item out of a container of which no item's type is known, and the error to raise if
+            none ever is.
+        made_anew: Variables computed from code that changes in the next round: they may have no type in this one.
+        traceable: Functions whose calls turned out to be traceable, though the program was built on the guess that not.
+        looks_on: Whether inference goes on after a conflict.
+        told_early: Operations with operands in ``made_anew`` that were asked for facts.
+        called_from: For each function, the caller by which control first reached it, and the place of the call.
         optional: Variables that may be None in some lanes.
-        growing: For variables with containers that grow, the depths at which these are, the innermost first.
+        growing: For variables with growing containers, the nesting depths of these, the innermost first.
         results: Variables that hold the program's results.
     """
 
@@ -161,7 +162,7 @@ class _Inferrer:
         self.program = program
         self.optional = {fact.variable for fact in facts.all_of(MayBeNone)}
         self.growing: dict[str, list[int]] = {}
-        for fact in sorted(facts.all_of(Grows), key=lambda fact: -fact.depth):  # what is in others before those
+        for fact in sorted(facts.all_of(Grows), key=lambda fact: -fact.depth):  # inner ones first
             self.growing.setdefault(fact.variable, []).append(fact.depth)
         self.waiting: dict[Place, HloBatchError] = {}
         self.made_anew: set[str] = set()
@@ -183,7 +184,7 @@ class _Inferrer:
         self.called_from: dict[str, tuple[str, Location]] = {}
 
     def run(self) -> Inference:
-        """All types, or what was found until two of them conflicted."""
+        """Infer all types, or those before the first conflict."""
         try:
             self._solve()
             self._complete()
@@ -198,24 +199,24 @@ class _Inferrer:
         return self.found
 
     def _through_calls(self, conflict: _ConflictError) -> HloBatchError:
-        """What is wrong, and the calls by which control comes there."""
+        """The error of a conflict, with notes on the calls by which control comes to it."""
         error = through_calls(conflict.error, conflict.place[0], self.called_from)
         error.__cause__ = conflict.error.__cause__
         return error
 
     def _changes_types(self, conflict: _ConflictError) -> bool:
-        """Whether what is wrong is sure to be mended by other types, with which calls may be as they were expected."""
+        """Whether new types of variables may mend the error, and no function in ``traceable`` has a part in it."""
         error, function = conflict.error, conflict.place[0]
         is_apart = not any(function == one or function in self.calls.reachable[one] for one in self.traceable)
         return is_apart and bool(error.may_grow or error.none_or_value) and not is_in_counted_loop(error)
 
     def _look_on(self, conflict: _ConflictError, harmless: frozenset[Place]) -> Sequence[HloBatchError]:
-        """What is wrong behind a conflict, as if variables might be None and containers might grow where that helps.
+        """Further errors behind a conflict, found as if variables may be None and containers grow where that helps.
 
         Args:
             conflict: The conflict.
-            harmless: Decided branches that were bent to the side they take. Where others are decided, what is wrong may
-                be mended by that.
+            harmless: Decided branches that take the side they were made to take. If other branches are decided, further
+                errors may be due to the decision, so the search ends.
         """
         found = list[HloBatchError]()
         self.looks_on = True
@@ -229,7 +230,7 @@ class _Inferrer:
         return found
 
     def _another_conflict(self) -> _ConflictError | None:
-        """The next conflict, if there is one not far behind the one before."""
+        """The next conflict within a few blocks; None if there is none."""
         for _ in range(MOST_LOOKED_AT):
             if self.work:
                 try:
@@ -239,7 +240,7 @@ class _Inferrer:
         return None
 
     def _mend(self, error: HloBatchError) -> bool:
-        """Let the variables that an error is about be None in some lanes, or grow; whether that may help."""
+        """Let the variables of an error be None in some lanes, or grow; return whether any of them was new."""
         if error.none_or_value not in ("", RESULT, *self.optional):
             self.optional.add(error.none_or_value)
             return True
@@ -252,14 +253,14 @@ class _Inferrer:
         return bool(more)
 
     def _regrow(self, name: str) -> None:
-        """Let a variable with containers that have turned out to grow have the type of such."""
+        """Give a variable, and the values assigned to it, the type with growing containers."""
         depths = self.growing[unsplit(name)]
         self.origins[name] = [(place, _grown(type_, depths, place)) for place, type_ in self.origins[name]]
         self.found.types[name] = _grown(self.found.types[name], depths, UNKNOWN)
         self.work.update(dict.fromkeys(p for p in self.readers[name] if p in self.found.reached))
 
     def _solve(self) -> None:
-        """Look at places until no type changes any more."""
+        """Visit blocks until no type changes."""
         self._reach(MAIN, self.program.graph.enter_block().name)
         while self.work or (not self.found.is_told and self._nothing_else_gives_a_type()):
             self._next()
@@ -269,7 +270,7 @@ class _Inferrer:
             raise _ConflictError(self.waiting[place], place)
 
     def _next(self) -> None:
-        """Look at the first place whose inputs have changed."""
+        """Visit the first place whose inputs have changed."""
         place = min(self.work, key=self.order.__getitem__)
         del self.work[place]
         try:
@@ -278,7 +279,7 @@ class _Inferrer:
             raise _ConflictError(error, place) from None
 
     def _complete(self) -> None:
-        """Trace what depends on the types of other variables, now that these are known; look at what is doubtful."""
+        """Trace code whose type depends on variables inferred only now; raise the first doubt, if any."""
         self._tell_failures_apart()
         for place, index, op in [*self._that_say_which_failure()]:
             in_types = self.found.traced[place, index].in_types
@@ -291,7 +292,7 @@ class _Inferrer:
                 raise _ConflictError(traced.doubts[0], place)
 
     def _tell_failures_apart(self) -> None:
-        """Let the number of the failure be a lane's where all lanes have one: the program gives it back."""
+        """Make failure codes integers of a lane if the program's own is known at build time, since it is a result."""
         given_back = [name for name in self.program.vars_out if user_name(name) == FAILURE]
         if not any(name in self.found.types and _decided(self.found.types[name]) for name in given_back):
             return
@@ -300,7 +301,7 @@ class _Inferrer:
                 self.found.types[name] = widened(type_)
 
     def _that_say_which_failure(self) -> Iterator[tuple[Place, int, PrimOp]]:
-        """The operations that give a number for a failure, where others give another one."""
+        """The operations that assign a known failure code where other operations assign another one."""
         for (place, index), traced in self.found.traced.items():
             op = self.functions[place[0]].graph.block(place[1]).instructions[index]
             pairs = zip(op.defs, traced.out_types, strict=True)
@@ -311,7 +312,7 @@ class _Inferrer:
                 yield place, index, op
 
     def _undefined(self) -> Iterator[tuple[Place, int, PrimOp]]:
-        """The reached operations that give what nothing reads: where a function or a statement has failed."""
+        """The reached operations whose result is never read, since the function or statement has failed."""
         for place in self.found.reached:
             for index, op in enumerate(self.functions[place[0]].graph.block(place[1]).instructions):
                 traced = self.found.traced.get((place, index))
@@ -319,7 +320,7 @@ class _Inferrer:
                     yield place, index, op
 
     def _nothing_else_gives_a_type(self) -> bool:
-        """Whether there was a variable that has no type, since no path gives it a value that is read: it is None."""
+        """Give the type of None to a variable that no reached code assigns; return whether there was one."""
         missing = [(v, op) for _, _, op in self._undefined() for v in op.vars_out if v not in self.found.types]
         for name, op in missing:
             if name not in self.found.types:
@@ -366,14 +367,14 @@ class _Inferrer:
         self._leave(place, block)
 
     def _tell_early(self, place: Place, index: int, op: Op) -> None:
-        """Look at an operation that is given what has no type in this round: it may tell facts, too."""
+        """Ask an operation with an operand that has no type in this round for facts about its other operands."""
         if isinstance(op, PrimOp) and (place, index) not in self.told_early:
             self.told_early.add((place, index))
             self.found.learned += told_early(op, [self.found.types.get(name) for name in op.vars_in])
         self.made_anew.update(op.defs)
 
     def _said_truly(self, error: HloBatchError, op: PrimOp) -> HloBatchError:
-        """What is wrong with an operation, of which nothing may differ between lanes."""
+        """The error, worded for values that change between turns if no operand can differ between lanes."""
         differ = [name for name in op.uses if not self.found.types[name].is_static]
         return error if that_may_differ(self.program).intersection(differ) or not differ else error.between_turns()
 
@@ -403,13 +404,13 @@ class _Inferrer:
             self.found.traced[place, index] = before
             self.found.learned += before.learned
         gives = zip(op.vars_out, before.out_types, before.written_types, strict=True)
-        for name, type_, written in list(gives)[-1:] if before.gives_nothing else gives:  # but the status
+        for name, type_, written in list(gives)[-1:] if before.gives_nothing else gives:  # but for the status
             self._flow(name, written, op.location, widen=written != type_)
 
     def _call(self, caller: Function, op: FunctionCallOp) -> bool:
-        """Pass arguments in and results out; whether the callee is known to return.
+        """Pass arguments in and results out; return whether the callee is known to return.
 
-        It is not if the arguments' types do not fit those of other calls: then a copy of it is made for them.
+        If the arguments' types do not fit those of other calls, it learns that the call needs a copy of the callee.
         """
         callee = self.functions[op.function]
         self.called_from.setdefault(callee.name, (caller.name, op.location))
@@ -432,22 +433,22 @@ class _Inferrer:
         if len(known) < len(callee.vars_out) and not any(user_name(result) == FAILURE for result in known):
             return False
         for name, result in zip(op.vars_out, callee.vars_out, strict=True):
-            if result in known:  # of a call that may raise, which failure there was may be known before the result
+            if result in known:  # a callee that may raise can have a known failure code before its result
                 self._flow(name, self.found.types[result], op.location)
         return True
 
     def _flow(self, name: str, type_: Type, location: Location, *, widen: bool = False, optional: bool = False) -> None:
-        """Join a type into a variable; whoever reads it has to look again if it changed."""
+        """Join a type into a variable; if its type changed, the blocks that read it have to be visited again."""
         if self.growing:
             type_ = _grown(type_, self.growing.get(unsplit(name), ()), location)
-        if name in self.results:  # arrays
+        if name in self.results:  # results are arrays
             type_ = Type(jax.tree.map(as_number, type_.tensors, is_leaf=is_pattern))
         old, joined = self.found.types.get(name), widened(type_) if widen or name in self.results else type_
         optional = optional or _is_of(name, self.optional)
         try:
             new = joined if old is None else self._joined(name, old, joined, optional)
             for other in [type_, *(other for _, other in self.origins[name] if new != old)]:
-                # each Python number by itself: what they joined to has no value any more
+                # compare each number by itself, since their join is no longer a known value
                 join(other, new, optional=optional)
         except DisagreementError as reason:
             origins = self.origins[name]
@@ -458,7 +459,7 @@ class _Inferrer:
             self.work.update(dict.fromkeys(p for p in self.readers[name] if p in self.found.reached))
 
     def _joined(self, name: str, old: Type, new: Type, optional: bool) -> Type:
-        """The join of a variable's type and another; an integer of all 32 bits was none if it now meets a float."""
+        """The join of two types; failing that, the join of all origins, as where a large integer now meets a float."""
         try:
             return join(old, new, optional=optional)
         except DisagreementError as reason:
@@ -469,12 +470,12 @@ class _Inferrer:
 
 
 def _called_next(block: Block, index: int) -> str:
-    """The function that is called behind an operation that tries the call."""
+    """The callee of the next call in a block; the operation at ``index`` tried that call."""
     return next(op.function for op in block.instructions[index:] if isinstance(op, FunctionCallOp))
 
 
 def _grown(type_: Type, depths: Collection[int], location: Location) -> Type:
-    """The type of a variable whose containers have another length in each lane, at some depths."""
+    """A type with growing containers at the given nesting depths."""
     try:
         return Type(functools.reduce(grown, depths, type_.tensors)) if depths else type_
     except BatchTypeError as error:
@@ -482,19 +483,19 @@ def _grown(type_: Type, depths: Collection[int], location: Location) -> Type:
 
 
 def _is_of(variable: str, names: Collection[str]) -> bool:
-    """Whether a variable, or what it was before live ranges were split, is one of some."""
+    """Whether a variable's name, before live ranges were split, is one of ``names``."""
     return bool(names) and unsplit(variable) in names
 
 
 def _results(program: Program) -> frozenset[str]:
     """Variables that hold the program's results, which are arrays even where they are Python numbers in the code."""
     called = [site.op.function for site in CallGraph(program).sites if site.function.name == MAIN]
-    given_back = (program.function(name).vars_out[:1] for name in called)  # which failure there was is no result
+    given_back = (program.function(name).vars_out[:1] for name in called)  # without the failure code
     return frozenset(program.vars_out[:1]).union(*given_back)
 
 
 def _readers(program: Program) -> dict[str, list[Place]]:
-    """For each variable, the places whose types depend on it; callers depend on what the callee returns."""
+    """For each variable, the places that depend on its type; a call depends on the results of its callee."""
     readers: dict[str, list[Place]] = collections.defaultdict(list)
     for function in program.all_functions:
         for block in function.graph:
@@ -509,7 +510,7 @@ def _readers(program: Program) -> dict[str, list[Place]]:
 
 
 def _decided(condition: Type) -> bool | None:
-    """Whether a condition holds, where that is known when the program is built."""
+    """The value of a condition that is known when the program is built, else None."""
     leaf = condition.leaves[0] if condition.leaves else None
     return bool(leaf.value) if isinstance(leaf, Static) else None
 

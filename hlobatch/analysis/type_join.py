@@ -1,4 +1,4 @@
-"""Two types -> their join in the lattice of types: what a variable holds that gets values of both.
+"""Two types -> their join in the lattice of types: the type of a variable that is assigned values of both.
 
     nothing known  <  Python number  <  weak array  <  array
 
@@ -25,11 +25,11 @@ from hlobatch.ir.sameness import are_same
 from hlobatch.ir.types import Leaf, Static, TensorType, Type, is_leaf
 
 _KINDS: Final = (np.bool_, np.integer, np.floating, np.complexfloating)
-"""A Python number adopts every dtype of its own kind and of those that follow, whatever its bits."""
+"""Kinds of dtypes. A Python number adopts a dtype of its own kind or a later one, of any number of bits."""
 
 
 class DisagreementError(Exception):
-    """Two types that no one variable can hold; the text says how they differ."""
+    """Two types without a join; the text says how they differ."""
 
 
 class MisfitError(DisagreementError):
@@ -46,18 +46,19 @@ class MisfitError(DisagreementError):
 
 
 class NoneError(DisagreementError):
-    """One of the types has None somewhere, and the other a value there; or they have different objects."""
+    """One type has None where the other has a value, or they have different Python objects."""
 
 
 class EndlessError(DisagreementError):
-    """An object holds another of its class or None, that one another, and so on: no type is above all of them."""
+    """Objects of one class, each in an attribute of another, to no known depth: no finite type is above all of them."""
 
 
 MOST_INSIDE: Final = 8
-"""How deep values that may be None lie inside each other; those of a loop that links objects get deeper each turn."""
+"""Most levels of nesting of values that may be None; a loop that links objects adds a level each turn."""
 MOST_LEAVES_OF_A_TREE: Final = 60
-"""Leaves of a value in which such values lie ``LEAST_INSIDE_OF_A_TREE`` deep: objects that hold two of their class
-double them with each level. Chosen by judgement (2026-11): with twice as many, types take minutes to be found."""
+"""Most leaves of a value in which values that may be None are nested ``LEAST_INSIDE_OF_A_TREE`` deep: an object with
+two attributes of its own class doubles them with each level. Chosen by judgement (2026-11): with twice as many,
+inference takes minutes."""
 LEAST_INSIDE_OF_A_TREE: Final = 4
 
 
@@ -66,11 +67,11 @@ def join(left: Type, right: Type, *, optional: bool = False) -> Type:
 
     Args:
         left: One type.
-        right: Another.
-        optional: Whether None and a value have a type above both.
+        right: The other.
+        optional: Whether None and a value have a join.
 
     Raises:
-        DisagreementError: There is none.
+        DisagreementError: The types have no join.
     """
     if left == right:
         return left
@@ -82,7 +83,7 @@ def join(left: Type, right: Type, *, optional: bool = False) -> Type:
         return _join_patterns(left, right)
     except DisagreementError as reason:
         if left.treedef == right.treedef and not left.has_pattern_of(right):
-            raise  # what differs belongs to nodes, for which there is nothing above both
+            raise  # they differ in metadata of nodes, which has no join
         try:
             joined = Type(remade(_above, left.tensors, right.tensors))
         except EndlessError:
@@ -95,7 +96,7 @@ def join(left: Type, right: Type, *, optional: bool = False) -> Type:
 
 
 def _aligned(left: Any, right: Any, own: Any) -> Any:
-    """One of two patterns, in which a container that grows in either is what can hold both."""
+    """The pattern ``own``, with a container that grows on either side replaced by one that can hold both."""
     for one, other in ((left, right), (right, left)):
         if isinstance(one, Growing):
             try:
@@ -117,7 +118,7 @@ def _join_patterns(left: Type, right: Type) -> Type:
 
 
 def _above(left: Any, right: Any) -> Any:
-    """The pattern above two that differ in where they have None, or in Python objects."""
+    """The join of two patterns, one of which has None or a Python object where the other has something else."""
     if left is None and right is None:
         return None
     if any(isinstance(side, TensorType) or (isinstance(side, Static) and is_scalar(side)) for side in (left, right)):
@@ -145,17 +146,17 @@ def _above(left: Any, right: Any) -> Any:
 
 
 def _depth(pattern: Any) -> int:
-    """How many values that may be None lie inside each other in a pattern."""
+    """How deeply values that may be None are nested in a pattern."""
     return isinstance(pattern, Maybe) + max(map(_depth, parts_of(pattern)), default=0)
 
 
 def is_pattern(part: Any) -> bool:
-    """Whether a part of a type is a leaf, or stands for one."""
+    """Whether a part of a type is a leaf, or a choice among objects, which takes the place of one."""
     return is_leaf(part) or isinstance(part, Choice)
 
 
 def as_number(pattern: Any) -> Any:
-    """A pattern; the number that a member of an ``IntEnum`` is, or one of several."""
+    """A pattern; for a member of an ``IntEnum``, or a choice among such, the pattern of an integer."""
     if isinstance(pattern, Static) and isinstance(pattern.value, enum.IntEnum):
         return Static(int(pattern.value))
     if isinstance(pattern, Choice) and all(isinstance(value, enum.IntEnum) for value in pattern.hb_objects):
@@ -168,7 +169,7 @@ def _is_object(pattern: Any) -> bool:
 
 
 def _choice(left: Any, right: Any) -> Any:
-    """One of the objects of both."""
+    """The pattern of a choice among the objects of both sides."""
     sides = [side.hb_objects if isinstance(side, Choice) else (side and side.value,) for side in (left, right)]
     objects = list(sides[0])
     objects += [one for one in sides[1] if not any(are_same(one, other) for other in objects)]
@@ -178,7 +179,7 @@ def _choice(left: Any, right: Any) -> Any:
 
 
 MOST_CHOICES: Final = 64
-"""Python objects that a variable may be one of."""
+"""Most Python objects that a variable may be one of."""
 
 
 def _join_leaves(left: Leaf, right: Leaf) -> Leaf:
@@ -197,7 +198,7 @@ def _join_leaves(left: Leaf, right: Leaf) -> Leaf:
 
 
 def _widened_for_each_other(left: Leaf, right: Leaf) -> tuple[Leaf, Leaf]:
-    """Two leaves as tensors; beside a float, an integer of any size becomes one."""
+    """Two leaves as tensors; an integer beside a float becomes a float whatever its size."""
     widened = widened_leaf(left), widened_leaf(right)
     if any(isinstance(leaf, TensorType) and jnp.issubdtype(leaf.dtype, jnp.inexact) for leaf in widened):
         small = Static(0)
@@ -220,7 +221,7 @@ def _join_dtypes(left: TensorType, right: TensorType) -> TensorType:
 
 
 def check_number(leaf: Leaf, joined: Leaf) -> None:
-    """Refuse a Python number that would be another one, or infinite, in a dtype with few bits."""
+    """Refuse a Python number that overflows in the dtype of the join."""
     if not isinstance(leaf, Static) or not isinstance(joined, TensorType):
         return
     number, dtype = leaf.value, joined.dtype
@@ -235,12 +236,12 @@ def check_number(leaf: Leaf, joined: Leaf) -> None:
 
 
 def adopts(weak: TensorType, strong: TensorType) -> bool:
-    """Whether a Python number becomes exactly the other's dtype when the two meet in JAX."""
+    """Whether a Python number takes exactly the dtype of the other type when the two meet in JAX."""
     if weak.is_key or strong.is_key or bool in (weak.dtype, strong.dtype):
         return False
     return _kind(weak.dtype) <= _kind(strong.dtype)
 
 
 def _kind(dtype: Any) -> int:
-    """The position in ``_KINDS``; ``jax.dtypes.result_type`` sees of values, but not of types, which are weak."""
+    """The position in ``_KINDS``; ``jax.dtypes.result_type`` knows the weakness of values, but not of types."""
     return next(i for i, kind in enumerate(_KINDS) if jnp.issubdtype(dtype, kind))
