@@ -1,8 +1,9 @@
-"""A graph and the types of its variables -> the variables whose values are known at the end of each block, and those.
+"""A graph and the types of its variables -> the variables with a known value at the end of each block, and the values.
 
 This is constant propagation. The type of a variable holds everywhere: after ``err = inf``, a loop that assigns ``err``
-anew makes it an array. But on the way into the loop it is known to be infinite. What is known of a variable is
-represented by a type as well, in which more leaves are Python objects.
+This is constant propagation. The type of a variable holds everywhere: after ``err = inf``, a loop that assigns ``err``
+anew makes it an array. But on the way into the loop it is known to be infinite. Known values are represented by a type
+as well, in which more leaves are Python objects.
 
 Reference: Kildall (1973).
 """
@@ -21,22 +22,22 @@ from hlobatch.ir.program import Block, ControlFlowGraph
 from hlobatch.ir.types import Static, Type
 
 Known = Mapping[str, Type]
-"""For the variables of which more is known than their type, a type that says so."""
+"""Types with known values, for variables of which more is known than their type."""
 
 
 @dataclass
 class KnownValues:
-    """What blocks make of what is known.
+    """Propagates known values through blocks.
 
     Attributes:
-        types: What each variable holds anywhere.
+        types: The type of each variable, which holds everywhere.
     """
 
     types: Mapping[str, Type]
     _traced: dict[Any, tuple[Type, ...] | None] = field(default_factory=dict)
 
     def at_ends(self, graph: ControlFlowGraph) -> dict[str, Known]:
-        """What is known at the end of each block that control reaches."""
+        """The known values at the end of each block that control reaches."""
 
         def merge(values: Iterable[Known | None]) -> Known | None:
             reached = [known for known in values if known is not None]
@@ -51,7 +52,7 @@ class KnownValues:
         return {name: known for name, known in solve(graph, problem).after.items() if known is not None}
 
     def after(self, block: Block, known: Known) -> Known:
-        """What is known after a block, given what is before it."""
+        """The known values after a block, given those before it."""
         found = dict(known)
         for op in block.instructions:
             gives_nothing = op.code.deletes or op.code.is_undefined
@@ -64,11 +65,11 @@ class KnownValues:
         return found
 
     def of(self, name: str, known: Known) -> Type | None:
-        """What is known of a variable."""
+        """The type of a variable, with its value where that is known; None if it has no type."""
         return known.get(name, self.types.get(name))
 
     def _results(self, op: PrimOp, known: Known) -> tuple[Type, ...] | None:
-        """Types of the results of a primitive; None where it does not accept what is known of its operands."""
+        """Types of the results of a primitive; None if it refuses its operands with their known values."""
         in_types = [self.of(name, known) for name in op.vars_in]
         key = (id(op), *in_types)
         if key not in self._traced:

@@ -1,7 +1,8 @@
 """An untyped program -> the variables that may differ between lanes, as inputs do; others differ between turns at most.
 
-A variable may if an operation computes it of one that may, if a call gives it such a parameter or result, or if it has
-several definitions in a function in which a branch, or the way to one, depends on such: lanes differ in which was last.
+A variable may if an operation computes it of one that may, or a call passes such a value to it as parameter or result.
+It may also if it has several definitions, in a function with a branch, or a call site under a branch, that depends on
+such a value: lanes differ in which definition ran last.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def that_may_differ(program: Program) -> set[str]:
 
 
 def _moves(program: Program, function: Function) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """What each operation computes of what; a call, the parameters of the arguments and its results."""
+    """Variables read and variables written by each operation; a call is copies to parameters and from results."""
     for block in function.graph:
         for op in block.instructions:
             if isinstance(op, FunctionCallOp):

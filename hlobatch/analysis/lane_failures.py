@@ -5,8 +5,8 @@
     x = stack.pop()        fails(IndexError, "pop from empty list", size == 0)       noted while the statement is traced
                            %$status = 1 in lanes where the list is empty             given back beside the results
 
-A lane cannot raise. So the operation notes the lanes that fail, and goes on with some value. Once tracing has found out
-in which ways a statement can fail (the fact ``CanFail``), the frontend puts a test of the status behind it
+A lane cannot raise. So the operation notes the lanes that fail, and goes on with some value. Once tracing has learned
+the ways in which a statement can fail (the fact ``CanFail``), the frontend puts a test of the status behind it
 (``failing_statements.py``).
 """
 
@@ -31,7 +31,7 @@ from hlobatch.prelude import is_of_prelude
 OF_LANES: Final = (ZeroDivisionError, IndexError, KeyError, ValueError, OverflowError)
 """Exceptions that operations raise by themselves for the values of a lane."""
 Failing = tuple[type[Exception], tuple[Any, ...]]
-"""The class of an exception, and what it is made of."""
+"""The class of an exception, and the arguments to make it with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +39,15 @@ class CanFail:
     """The fact that a statement fails in some lanes.
 
     Attributes:
-        failures: In which ways.
-        surely: Whether, for what is known when the program is built, each lane that comes there fails.
+        failures: The ways in which it can fail.
+        surely: Whether, given the values known when the program is built, each lane that reaches it fails.
     """
 
     failures: tuple[Failing, ...]
     surely: bool = False
 
     def joined(self, known: CanFail) -> CanFail:
-        """It, and what was known."""
+        """This fact joined with the one known before."""
         more = (failing for failing in self.failures if failing not in known.failures)
         return CanFail((*known.failures, *more), self.surely or known.surely)
 
@@ -57,7 +57,7 @@ class Caught:
     """The fact that a program has a ``try``, so that variables may be looked at after an exception.
 
     Attributes:
-        kinds: What it catches of what operations raise that JAX gives a value for.
+        kinds: The exceptions it catches, of those that operations raise in Python and that JAX gives a value for.
     """
 
     kinds: tuple[type[BaseException], ...]
@@ -65,26 +65,26 @@ class Caught:
 
 @dataclass(frozen=True, slots=True)
 class Careful:
-    """The fact that code computes with what is None in some lanes: all operations ask whether their operands are."""
+    """The fact that code computes with values that are None in some lanes: all operations test operands for None."""
 
 
 PROGRAM: Final = of_function(None)
-"""The site of facts about all of a program."""
+"""The site of facts about a whole program."""
 
 
 @final
 class NoValue:
-    """What a statement gives that raises, whatever the lane."""
+    """The result of a statement that raises in every lane."""
 
 
 NO_VALUE: Final = NoValue()
 
 
 class SurelyFails(Exception):  # noqa: N818  # of the lane, not of the build
-    """Raised in code that is being traced: each lane that comes here fails.
+    """Raised while code is traced: each lane that reaches this code fails.
 
     Attributes:
-        failing: The class of the exception, and what it is made of.
+        failing: The class of the exception, and the arguments to make it with.
     """
 
     def __init__(self, kind: type[Exception], *made_of: Any) -> None:
@@ -97,16 +97,16 @@ class _Watched:
     """A statement that is being traced.
 
     Attributes:
-        place: Where it stands.
-        known: The ways in which it may fail that it is tested for.
-        untested: Those that it came by and is not tested for, in order.
+        place: Its place in the source.
+        known: The ways to fail that its status distinguishes.
+        untested: Further ways to fail that tracing met, in order.
         is_surely: Whether it is known that it may surely fail.
-        found: Those that it came by, in order, and the lanes concerned.
-        conditions: Where it is computed for nothing, since what is asked before does not hold.
-        trace: Of what it is a part, as opposed to functions in it that JAX maps or loops over.
-        wanted: Which exceptions count that JAX gives a value for.
-        is_careful: Whether operations ask for None.
-        is_looked_after: Whether anything in the program looks at variables after an exception.
+        found: The failures that tracing met, in order: the status, and the lanes concerned.
+        conditions: Conditions under which the result of the code being traced is used.
+        trace: The trace of the statement itself, as opposed to those of functions in it that JAX maps or loops over.
+        wanted: The exceptions that count although JAX gives a value in place of them.
+        is_careful: Whether operations test their operands for None.
+        is_looked_after: Whether any code of the program reads variables after an exception.
     """
 
     place: Location
@@ -121,10 +121,10 @@ class _Watched:
     is_looked_after: bool = False
 
     def failed(self, failing: Failing, results: int) -> tuple[Any, ...]:
-        """What the statement gives if it surely fails: nothing, and in which way it did.
+        """The results of the statement if it surely fails: no values, and the status of the failure.
 
         Raises:
-            Learned: It is not tested for that yet.
+            Learned: Its status does not distinguish this failure yet.
         """
         if failing not in self.known or not self.is_surely:
             known = self.known if failing in self.known else (*self.known, failing)
@@ -149,14 +149,14 @@ def within(place: Location) -> Iterator[_Watched]:
 def watched_alone(
     function: Callable[..., Any], place: Location, results: int, learned: list[tuple[Site, Any]], *, is_known: bool
 ) -> Callable[..., Any]:
-    """A statement as a function to be traced that notes its failures.
+    """A function that runs a statement, to be traced, and notes its failures.
 
     Args:
         function: The statement.
-        place: Where it stands in the source.
-        results: How many values it gives; if it is tested for failures, the last one is its status.
-        learned: Is given the fact that it can fail, if it is not tested for that yet.
-        is_known: Whether all that it is given is known, so that what it raises is what Python raises in each lane.
+        place: Its place in the source.
+        results: The number of its results; if it is tested for failures, the last one is its status.
+        learned: A list to which the fact is added that it can fail in a way that it is not tested for yet.
+        is_known: Whether all its operands are known, so that an exception of Python's is that of each lane.
     """
     is_compiled = "__hb_" in getattr(function, "__qualname__", "")
 
@@ -186,25 +186,26 @@ def watched_alone(
 
 
 def wants(kinds: tuple[type[BaseException], ...] | None, is_careful: bool) -> None:
-    """At the beginning of a statement: how it is to be traced.
+    """Set, at the beginning of a statement, which of its failures count.
 
     Args:
-        kinds: What is caught of what JAX gives a value for; None if nothing looks at variables after an exception.
-        is_careful: Whether its operations ask for None.
+        kinds: The exceptions that the program catches and that JAX gives a value for; None if no code reads variables
+            after an exception.
+        is_careful: Whether operations of the statement test their operands for None.
     """
     if (watched := _watched.get()) is not None:
         watched.wanted, watched.is_careful, watched.is_looked_after = kinds or (), is_careful, kinds is not None
 
 
 def count_of_failures() -> int:
-    """How many operations of the statement may have failed so far, if anything looks at variables after that."""
+    """The number of operations so far that may have failed, or 0 if no code reads variables after an exception."""
     watched = _watched.get()
     return len(watched.found) if watched is not None and watched.is_looked_after else 0
 
 
 @contextlib.contextmanager
 def in_trial() -> Iterator[None]:
-    """A context for code that is traced to see whether it can be: if not, it does not count that it may fail."""
+    """A context for code that may turn out not to be traceable; if so, the failures noted in it are dropped."""
     watched = _watched.get()
     before = (len(watched.untested), len(watched.found)) if watched is not None else (0, 0)
     try:
@@ -216,18 +217,18 @@ def in_trial() -> Iterator[None]:
 
 
 def is_wanted(kind: type[Exception]) -> bool:
-    """Whether it counts that an operation raises what JAX gives a value for."""
+    """Whether an exception that operations raise in Python, and for which JAX gives a value, counts here."""
     watched = _watched.get()
     return watched is not None and kind in watched.wanted and watched.trace is this_trace()
 
 
 def fails_as_in_python(kind: type[Exception], text: str, lanes: Any) -> None:
-    """Say that some lanes fail here in Python, for which JAX gives a value: it counts if the program catches that.
+    """Note that some lanes would raise in Python where JAX gives a value, if the program catches the exception.
 
     Args:
         kind: Class of the exception.
         text: Its text.
-        lanes: Whether this lane does; a Python bool where that is known.
+        lanes: The mask of these lanes; a Python bool where it is known.
     """
     if lanes is True:
         surely_fails(kind, text)
@@ -236,14 +237,14 @@ def fails_as_in_python(kind: type[Exception], text: str, lanes: Any) -> None:
 
 
 def surely_fails(kind: type[Exception], *made_of: Any) -> None:
-    """Say that each lane fails that comes here, as far as the program catches that.
+    """Note that each lane that reaches this code fails, if the program catches the exception.
 
     Args:
         kind: Class of the exception.
-        *made_of: What it is made of.
+        *made_of: The arguments to make it with.
 
     Raises:
-        SurelyFails: Each lane comes here that comes to the statement.
+        SurelyFails: Each lane that reaches the statement reaches this code.
     """
     watched = _watched.get()
     if watched is None or not is_wanted(kind):
@@ -255,10 +256,10 @@ def surely_fails(kind: type[Exception], *made_of: Any) -> None:
 
 @contextlib.contextmanager
 def by_python() -> Iterator[None]:
-    """A context in which Python itself computes with what is known, so that each lane raises what it raises.
+    """A context in which Python computes with known values, so that an exception of Python's is that of each lane.
 
     Raises:
-        SurelyFails: It raises what the program catches.
+        SurelyFails: Python has raised an exception that the program catches.
     """
     try:
         yield
@@ -269,9 +270,9 @@ def by_python() -> Iterator[None]:
 
 
 def is_trusted() -> bool:
-    """Whether the code that runs is the prelude's, whose indices are those of items that are there, from the first.
+    """Whether the running code is the prelude's, whose indices are in range and counted from the beginning.
 
-    What a function of the user's does that it calls, such as a key, is none of it.
+    A function of the user's that the prelude calls, such as a sort key, is not.
     """
     watched = _watched.get()
     if watched is None or not is_of_prelude(watched.place.file):
@@ -281,22 +282,22 @@ def is_trusted() -> bool:
 
 
 def is_there(value: Any, what: str) -> None:
-    """Say that lanes fail in which a value is None that is computed with.
+    """Note that lanes fail in which an operand is None.
 
     Args:
-        value: Anything.
-        what: What is done with it.
+        value: The operand.
+        what: The operation, as it begins Python's message.
     """
     if (known := optional(value)) is not None:
         fails(TypeError, f"{what} None", jnp.logical_not(known.is_there))
 
 
 def given(value: Any, kind: type[Exception], text: str) -> Any:
-    """A value as one that is None in no lane that goes on: the others fail.
+    """A value for the lanes in which it is not None; the other lanes fail.
 
     Args:
         value: Anything.
-        kind: Class of their exception.
+        kind: Class of the exception of the lanes that fail.
         text: Its text.
     """
     if (known := optional(value)) is not None:
@@ -305,14 +306,14 @@ def given(value: Any, kind: type[Exception], text: str) -> Any:
 
 
 def watch(can_fail: CanFail) -> None:
-    """At the beginning of a statement: it is tested for some failures at its end."""
+    """Set, at the beginning of a statement, the failures that its status distinguishes."""
     if (watched := _watched.get()) is not None:
         watched.known, watched.is_surely = can_fail.failures, can_fail.surely
         watched.found, watched.trace = [], this_trace()
 
 
 def seen() -> Any:
-    """At the end of a statement: the number of the first failure that it is tested for, from 1; 0 if there was none."""
+    """The status at the end of a statement: the number of the first known failure, from 1; 0 if there was none."""
     watched, result = _watched.get(), jnp.int32(0)
     for number, lanes in reversed(watched.found if watched is not None else []):
         result = jnp.where(lanes, number, result)
@@ -340,7 +341,7 @@ def is_of_tracing(error: BaseException) -> bool:
 
 
 def is_pythons(error: Exception) -> bool:
-    """Whether an exception is what Python raises for such values, and can be made again for a lane."""
+    """Whether an exception is Python's own and no array is among its arguments, so that a lane can raise it."""
     is_ours = is_of_tracing(error) or isinstance(error, SurelyFails)
     return not is_ours and not any(isinstance(part, jax.Array) for part in jax.tree.leaves(error.args))
 
@@ -349,18 +350,18 @@ _OF_TRACING: Final = (HloBatchError, Learned, NotYet, jax.errors.JAXTypeError, j
 
 
 def fails(kind: type[Exception], text: str, lanes: Any, *more: Any) -> None:
-    """Say that some lanes fail here.
+    """Note that some lanes fail here.
 
     Args:
         kind: Class of the exception.
         text: Its text.
-        lanes: Whether this lane does.
-        *more: What else the exception is made of.
+        lanes: The mask of these lanes.
+        *more: Further arguments to make the exception with.
     """
     watched, failing = _watched.get(), (kind, (text, *more))
     if watched is None or lanes is False or (issubclass(kind, IndexError) and is_trusted()):
         return
-    if failing not in watched.known:  # the statement is made anew, with a test
+    if failing not in watched.known:  # the statement is traced again, with a test
         watched.untested += [] if failing in watched.untested else [failing]
         watched.found.append((len(watched.known) + 1, False))
         return

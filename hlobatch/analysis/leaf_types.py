@@ -25,16 +25,16 @@ def is_scalar(leaf: Leaf) -> bool:
 
 
 def number_kind(value: Any) -> type | None:
-    """The class of Python's numbers that a value is one of; the members of an ``IntEnum`` are integers."""
+    """The class of Python number that a value has, ``int`` for members of an ``IntEnum``; None if it is no number."""
     if isinstance(value, enum.IntEnum):
         return int
     return type(value) if type(value) in (bool, int, float, complex) else None
 
 
 def widened_leaf(leaf: Leaf) -> Leaf:
-    """A static Python number as the tensor JAX takes it for, or would if it fitted.
+    """The tensor type of a static Python number as JAX sees it; any other leaf unchanged.
 
-    One that takes all bits of JAX's integers is without a sign, and adopts no other dtype.
+    An integer that needs all bits of JAX's integers is unsigned, and adopts no other dtype.
     """
     if not (isinstance(leaf, Static) and is_scalar(leaf)):
         return leaf

@@ -1,4 +1,4 @@
-"""A lowered program -> the primitives that call a library on a CPU, for which a batch has to stay in one thread.
+"""A lowered program -> the primitives that call a library on a CPU, which keep a batch in one thread.
 
 XLA calls LAPACK and foreign functions on threads of a pool that all runs share. A call of LAPACK on part of a batch
 then waits, on such a thread, for calls on the other parts, which the same pool has to run. Two runs at this point can
@@ -13,7 +13,7 @@ a limit of time. On two cores (jax 0.10.2), with 200 matrices of 30 x 30:
 * always ended, and are XLA's own: ``fft``, ``sort``, ``argsort``, ``top_k``, convolutions, products of matrices, large
   ones among them.
 
-What a foreign function waits for is not known, so there is one thread for it, too. (Calls of Python are refused.)
+The waits of a foreign function are not known, so it has one thread, too. (Calls of Python are refused.)
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LIBRARIES: Final[Mapping[str, str]] = {
     **dict.fromkeys(having(Trait.LAPACK), "LAPACK"),
     **dict.fromkeys(having(Trait.FOREIGN), "a foreign function"),
 }
-"""JAX's primitives, and an operation of code that was read from a module, by what they call."""
+"""The library that a primitive of JAX's, or an operation in code read from a module, calls."""
 
 
 def library_calls(program: Program) -> Mapping[str, str]:

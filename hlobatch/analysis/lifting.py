@@ -1,4 +1,4 @@
-"""Values -> what a variable holds whose type is wider: one that may be None, may grow, or may be another object.
+"""Values -> values of a wider type, for variables that may be None, may grow, or may be one of several objects.
 
 ::
 
@@ -28,19 +28,19 @@ from hlobatch.ir.value import Value
 
 
 def differs_by_lane(type_: Type) -> bool:
-    """Whether something in a variable is None, or one of several objects, depending on the lane."""
+    """Whether a type has a part that is None, or one of several objects, depending on the lane."""
     kinds = (Maybe, Choice, TensorType, Static)
     leaves = jax.tree.leaves(type_.tensors, is_leaf=lambda part: isinstance(part, kinds))
     return any(isinstance(leaf, (Maybe, Choice)) for leaf in leaves)
 
 
 def may_need_lift(held: Type) -> bool:
-    """Whether a variable of a type may be given values that have to be lifted."""
+    """Whether values assigned to a variable of a type may have to be lifted."""
     return held.grows or differs_by_lane(held)
 
 
 def needs_lift(given: Type, held: Type) -> bool:
-    """Whether a value of one type has to be lifted for a variable of another type."""
+    """Whether a value of the type ``given`` has to be lifted for a variable of the type ``held``."""
     if given.treedef != held.treedef or given.metadata != held.metadata:
         return True
     pairs = list(zip(given.leaves, held.leaves, strict=True))
@@ -54,7 +54,7 @@ def _as_stored(leaf: TensorType | Static) -> Any:
 
 
 def lift(value: Any, held: Type) -> Any:
-    """A value as a variable of a type holds it."""
+    """A value in the form in which a variable of the type ``held`` holds it."""
     return _lifted(held.tensors, value)
 
 
@@ -63,7 +63,7 @@ def _lifted(held: Any, value: Any) -> Any:
 
 
 def _lifted_part(held: Any, value: Any) -> Any:
-    """A part of a value, for the part of a type that stands in its place."""
+    """A part of a value, lifted to the corresponding part of a type."""
     match held:
         case Value():
             return held.hb_hold(value, _lifted)

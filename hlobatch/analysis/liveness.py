@@ -21,21 +21,21 @@ def union(sets: Iterable[Names]) -> Names:
 
 
 def before(op: Op, live_after: Names) -> Names:
-    """What is live before an operation, given what is live after it."""
+    """The variables that are live before an operation, given those that are live after it."""
     if isinstance(op, PopOp):
         return live_after - frozenset(op.vars)
     return (live_after - frozenset(op.defs)) | frozenset(op.uses)
 
 
 def through(block: Block, live_out: Names) -> Names:
-    """What is live at a block's entry, given what is live at its exit."""
+    """The variables that are live at a block's entry, given those that are live at its exit."""
     for op in reversed(block.ops):
         live_out = before(op, live_out)
     return live_out
 
 
 def read_after(function: Function) -> Names:
-    """What may be read after a function has ended: its results, and sums that it adds to."""
+    """The variables that may be read after a function has ended: its results, and sums that it adds to."""
     return frozenset(
         (*function.vars_out, *(v for block in function.graph for op in block.ops for v in op.defs if is_sum(v)))
     )

@@ -1,6 +1,6 @@
 """A lowered program -> the variables that are live after each operation, across calls.
 
-A return goes to every place that its return address may name. That is more than any one run does, so the sets are upper
+A return has an edge to every place that its return address may name, more than any one run takes, so the sets are upper
 bounds: safe for deciding that two variables may share storage.
 """
 
@@ -15,7 +15,7 @@ from hlobatch.ir.program import Block, Program
 
 
 def live_in(program: Program) -> dict[str, Names]:
-    """For each block, and for the exit, what may be read from there on."""
+    """For each block, and for ``HALT``, the variables that may be read from its beginning on."""
     successors = onward(program)
     found: dict[str, Names] = {HALT: frozenset(program.vars_out)}
     found |= {block.name: frozenset() for block in program.graph}
@@ -30,13 +30,13 @@ def live_in(program: Program) -> dict[str, Names]:
 
 
 def live_out(program: Program) -> dict[str, Names]:
-    """For each block, what may be read after it."""
+    """For each block, the variables that may be read after it."""
     found = live_in(program)
     return {name: union(found[after] for after in ends) for name, ends in onward(program).items()}
 
 
 def points(program: Program) -> Iterator[tuple[Block, Op, Names]]:
-    """Every operation with what is live after it, blocks in order, operations backwards."""
+    """Every operation with the variables that are live after it; blocks in order, operations backwards."""
     after = live_out(program)
     for block in program.graph:
         live = after[block.name]

@@ -18,10 +18,10 @@ _BY_KEY: Final = (dict, set, collections.Counter, collections.defaultdict, colle
 
 
 def may_grow(error: Exception, op: PrimOp, in_types: Sequence[Type]) -> tuple[tuple[str, int], ...]:
-    """The variables whose containers may have to grow, and how deep in them these are; empty if the error is another.
+    """The variables whose containers may have to grow, with the nesting depths of these; empty for any other error.
 
     Args:
-        error: What was raised.
+        error: The error.
         op: The primitive that was traced.
         in_types: The types of its operands.
     """
@@ -42,12 +42,12 @@ def may_grow(error: Exception, op: PrimOp, in_types: Sequence[Type]) -> tuple[tu
 
 
 def _depths(pattern: Any, kinds: tuple[type, ...], empty: bool) -> set[int]:
-    """How deep in a pattern there are containers of some classes, of which none is around the others.
+    """The nesting depths in a pattern of the outermost containers of some classes.
 
     Args:
         pattern: The pattern.
         kinds: The classes.
-        empty: Whether only those without items are meant.
+        empty: Whether only containers without items count.
     """
     container = pattern.value if isinstance(pattern, Static) else as_dict(pattern)
     if type(container) in kinds and not (empty and len(container)):

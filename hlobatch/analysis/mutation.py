@@ -1,4 +1,4 @@
-"""An object that consists of others -> its parts, and whether tracing a statement has changed one of them.
+"""An object -> the objects it refers to, and whether tracing a statement has changed any of them.
 
 A statement is traced once, however many lanes and turns it runs in. An object that it changes would be changed once,
 for all of them.
@@ -29,11 +29,11 @@ from hlobatch.ir.walk import attributes, is_filled
 
 @dataclass(frozen=True)
 class Namespace:
-    """Names of a module that code uses, and may bind to something else.
+    """Names of a module that code uses, and may bind to other objects.
 
     Attributes:
-        bound: All that the module binds.
-        names: Those.
+        bound: The namespace of the module.
+        names: The names.
     """
 
     bound: dict[str, Any]
@@ -42,14 +42,14 @@ class Namespace:
 
 @dataclass(frozen=True)
 class Part:
-    """A part of an object that may change.
+    """A snapshot of one object that may change.
 
     Attributes:
-        item: The object, or one that it consists of.
-        read: What gives its items, its entries or its attributes.
-        before: What that gave.
-        may_grow: Whether a new entry, or one for what was None, is no change, but something that it remembers.
-        name: The name by which code reached it, if that is known.
+        item: The object.
+        read: A function that gives its items, entries or attributes.
+        before: The result of ``read`` when the snapshot was taken.
+        may_grow: Whether a new entry, or a value for an entry that was None, counts as memory and not as a change.
+        name: The name by which code reached the object; empty if unknown.
     """
 
     item: Any
@@ -60,11 +60,11 @@ class Part:
 
     @classmethod
     def now(cls, item: Any, read: Callable[[Any], Any], name: str = "", *, may_grow: bool = True) -> Part:
-        """A part as it is now."""
+        """A snapshot of an object."""
         return cls(item, read, read(item), may_grow, name)
 
     def differs(self) -> bool:
-        """Whether the object has changed or grown since it was noted."""
+        """Whether the object has changed or grown since the snapshot."""
         before, now = self.before, self.read(self.item)
         if isinstance(before, dict):
             return before.keys() != now.keys() or any(old is not now[name] for name, old in before.items())
@@ -73,7 +73,7 @@ class Part:
         return bool(before != now)
 
     def has_changed(self) -> bool:
-        """Whether the object has other parts than when it was noted."""
+        """Whether the object has changed since the snapshot, growth excepted if ``may_grow``."""
         before, now = self.before, self.read(self.item)
         if isinstance(before, bytes):
             return bool(before != now)
@@ -86,13 +86,13 @@ class Part:
         return not _are_same([*before, *before.values()], [*now, *now.values()])
 
     def _known_before(self, now: Sequence[Any]) -> Sequence[Any]:
-        """Of the items that it has now those that it had, if it is a container that more can be added to."""
+        """The items of the object that it had before, if its container can grow."""
         if isinstance(self.item, set):
             return tuple(old for old in self.before if old in self.item)
         return now[: len(self.before)]
 
     def added(self) -> list[Any]:
-        """What it holds now, and did not hold before."""
+        """The items that were added since the snapshot."""
         before, now = self.before, self.read(self.item)
         if isinstance(before, bytes):
             return []
@@ -104,14 +104,14 @@ class Part:
 
     @property
     def what(self) -> str:
-        """What to call it: the variable that was bound to something else, or where it was found; "" if unknown."""
+        """The user's name for the change: the variable bound to another object, or else ``name``."""
         if not isinstance(self.item, Namespace):
             return self.name
         now = self.read(self.item)
         return next((name for name in self.item.names if self.before.get(name) is not now.get(name)), self.name)
 
     def put_back(self) -> None:
-        """Let it consist of what it did, so that the same code is found to change it if it is run again."""
+        """Restore the object, so that code that changes it is found to do so again when it runs again."""
         item, before = self.item, self.before
         match item:
             case Namespace(bound):
@@ -141,7 +141,7 @@ class Part:
 def _bind_again(
     bind: Callable[[str, Any], Any], drop: Callable[[str], Any], before: Mapping[str, Any], now: Mapping[str, Any]
 ) -> None:
-    """Let names stand for what they did."""
+    """Bind names to the values that they had before."""
     for name in now.keys() - before.keys():
         drop(name)
     for name, value in before.items():
@@ -150,10 +150,10 @@ def _bind_again(
 
 
 def refuse_generator(value: Any) -> None:
-    """Refuse a generator of random numbers, or a method of one, or an iterator.
+    """Refuse a random generator, a method of one, or an iterator.
 
     Raises:
-        UnsupportedSyntaxError: It is one.
+        UnsupportedSyntaxError: The value is such an object.
     """
     value = owner_of(value)
     if isinstance(value, GENERATORS) and not isinstance(value, random.SystemRandom):
@@ -165,12 +165,12 @@ def refuse_generator(value: Any) -> None:
 
 
 def has_changed(known: Sequence[Part]) -> bool:
-    """Whether an object has changed since its parts were taken down; if so, the change is undone."""
+    """Whether any object has changed since its snapshot; changes are undone."""
     return bool(changed(known))
 
 
 def changed(known: Iterable[Part]) -> list[Part]:
-    """The parts of an object that have changed since they were taken down; the changes are undone."""
+    """The snapshots of objects that have changed since; the changes are undone."""
     found = [part for part in known if part.has_changed()]
     for part in found:
         part.put_back()
@@ -178,27 +178,27 @@ def changed(known: Iterable[Part]) -> list[Part]:
 
 
 CONTENT: Final = "content"
-"""The name of what a variable around a function stands for."""
+"""The key of a closure variable's value in its snapshot."""
 
 
 def cell_content(cell: types.CellType) -> dict[str, Any]:
-    """What a variable around a function stands for; nothing if it has no value."""
+    """The value of a closure variable; empty if it has none."""
     return {CONTENT: cell.cell_contents} if is_filled(cell) else {}
 
 
 def named(namespace: Namespace) -> dict[str, Any]:
-    """What names stand for."""
+    """The values of the names that are bound."""
     return {name: namespace.bound[name] for name in namespace.names if name in namespace.bound}
 
 
 def class_attributes(kind: type) -> dict[str, Any]:
-    """The attributes of a class itself that are neither functions nor Python's own."""
+    """The attributes of a class, but for functions, descriptors and those of Python's own."""
     found = {name: value for name, value in vars(kind).items() if not name.startswith("__")}
     return {name: value for name, value in found.items() if not hasattr(type(value), "__get__")}
 
 
 def content(item: Any) -> Any:
-    """What a container of Python's own holds, or what a generator draws from; None for anything else."""
+    """The items of a Python container, or the state of a random generator; None for anything else."""
     match item:
         case dict():
             return dict(item)
@@ -214,7 +214,7 @@ def content(item: Any) -> Any:
 
 
 def position(iterator: Any) -> bytes:
-    """How far an iterator is, as far as it can be seen without a step."""
+    """The position of an iterator, as far as it can be read without advancing it."""
     match iterator:
         case types.GeneratorType():
             at: Any = iterator.gi_frame and iterator.gi_frame.f_lasti
@@ -238,5 +238,5 @@ _NUMBERS: Final = (int, float, complex, str, bytes)
 
 
 def _is_same(left: Any, right: Any) -> bool:
-    """Whether two objects are one, or equal numbers or texts, of which nobody knows which is which."""
+    """Whether two objects are identical, or equal numbers or texts, whose identity does not matter."""
     return left is right or (isinstance(left, _NUMBERS) and are_same(left, right))

@@ -1,8 +1,9 @@
-"""A Python object that a variable would hold -> an error if it is an iterator, or refers to arrays of the traced code.
+"""A Python object to be kept in a variable -> an error if it is an iterator, or refers to arrays of the traced code.
 
 The value of a variable is a pytree of arrays, and of objects that are known when the program is built. A statement is
+The value of a variable is a pytree of arrays, and of objects that are known when the program is built. A statement is
 traced once, however often it runs. So an object that refers to an array of a lane, as a closure may, would keep the
-array of that one time.
+array of that one trace.
 """
 
 from __future__ import annotations
@@ -22,18 +23,18 @@ from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.ir.walk import PLAIN, around, defaults, walked
 
 MOST_OBJECTS_SEARCHED: Final = 10_000
-"""Objects looked at, of those that an object refers to, the nearest first."""
+"""Most objects searched for references to traced values, the nearest first."""
 ATOMS: Final = (*PLAIN, type, types.ModuleType, types.CodeType, np.ndarray)
-"""What refers to no object that matters here."""
+"""Classes of objects whose references need not be searched."""
 
 
 def gives_values(value: Any) -> bool:
-    """Whether an object is an iterator or a view of a dict, which JAX is about to take for containers or for errors."""
+    """Whether an object is an iterator or a view of a dict, which JAX would take for a container or refuse."""
     return isinstance(value, (Iterator, KeysView, ValuesView, ItemsView))
 
 
 def refuse_kept(value: Any) -> None:
-    """Refuse to keep an object in a variable that is an iterator, or refers to a value of the traced statement.
+    """Refuse an object to be kept in a variable if it is an iterator, or refers to a value of the traced statement.
 
     Raises:
         UnsupportedSyntaxError: The object is of that kind.
@@ -69,7 +70,7 @@ def reaches_value(value: Any) -> bool:
 
 
 def _parts(item: Any) -> Iterable[Any]:
-    """What an object refers to; of a function not the names of its module."""
+    """The objects that an object refers to; of a function, globals are left out."""
     if isinstance(item, (*ATOMS, jax.Array)) or is_tracer(item):
         return ()
     if not isinstance(item, types.FunctionType):

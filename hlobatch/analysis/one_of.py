@@ -1,11 +1,11 @@
-"""One of several Python objects, or None in some lanes, as code that is being traced sees it -> what code makes of it.
+"""A value that is one of several Python objects, or None in some lanes -> the results of traced code that uses it.
 
 ::
 
-    PRICES[status]       for each object that ``status`` may be: PRICES[it]; the lane takes what belongs to its own
+    PRICES[status]       PRICES[it] for each object that ``status`` may be; each lane takes the result for its own
 
-What code asks is asked of all of the objects, once each. Where Python raises for one of them, the lanes that have it
-fail, and no others (``lane_failures.py``).
+An operation is carried out for each of the objects, once. Where Python raises for one of them, the lanes that have this
+object fail, and no others (``lane_failures.py``).
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from hlobatch.ir.patterns import INSIDE, are_alike, opened, remade
 from hlobatch.ir.sameness import are_same
 
 MOST_ITEMS: Final = 10_000
-"""Items of all objects together that are put into one table."""
+"""Most items, of all objects together, that are put into one table."""
 _NUMBERS: Final = (bool, int, float, complex)
 
 
 class OneOf(Choice):
-    """One of several Python objects, in code; each special method is that of the lane's object."""
+    """One of several Python objects, in traced code; each special method is that of the lane's object."""
 
     __slots__ = ()
 
@@ -101,7 +101,7 @@ jax.tree_util.register_pytree_node(
 
 
 def _known(value: Any, what: str) -> Any:
-    """A value that Python has to know, since a library asks for it."""
+    """A value, which has to be the same in every lane, since a library of Python's asks for it."""
     if is_tracer(value):
         raise BatchTypeError(
             f"{what} that differs between lanes is asked for where the answer has to be one for all",
@@ -128,17 +128,17 @@ for _name in (*carrier.COMPARISONS, *carrier.UNARY, *carrier.BINARY):
         setattr(OneOf, f"__r{_name}__", _method(_operation, reflected=True))
 
 
-# A value as traced code sees it
+# Functions of a choice
 
 
 def each(choice: Choice, function: Callable[[Any], Any]) -> Any:
-    """What a function gives for the lane's object; it runs for all of them."""
+    """The result of a function for the lane's object; the function runs for each of the objects."""
     ways = [(choice.hb_index == i, partial(function, one)) for i, one in enumerate(choice.hb_objects)]
     return _taken(ways, choice.hb_index)
 
 
 def for_each(function: Callable[..., Any], *operands: Any) -> Any:
-    """What a function gives of operands of which some are one of several objects, or None in some lanes."""
+    """The result of a function, some of whose operands are choices, or None in some lanes."""
     for place, operand in enumerate(operands):
         before, after = operands[:place], operands[place + 1 :]
 
@@ -153,7 +153,7 @@ def for_each(function: Callable[..., Any], *operands: Any) -> Any:
 
 
 def _of_none(function: Callable[..., Any], operands: Sequence[Any]) -> Any:
-    """What a function gives of operands of which one is None; what Python raises for that is the lane's."""
+    """The result of a function with an operand that is None; an exception of Python's is that of the lane."""
     try:
         return function(*operands)
     except (TypeError, AttributeError) as error:
@@ -163,7 +163,7 @@ def _of_none(function: Callable[..., Any], operands: Sequence[Any]) -> Any:
 
 
 def _if_there(value: Any, function: Callable[[Any], Any]) -> Any:
-    """What a function gives of a value where it is there, and of None where it is not."""
+    """The result of a function: of the value in lanes where it is not None, of None in others."""
     known = optional(value)
     assert known is not None
 
@@ -179,7 +179,7 @@ def _if_there(value: Any, function: Callable[[Any], Any]) -> Any:
 
 
 def _taken(ways: Sequence[tuple[Any, Callable[[], Any]]], index: Any) -> Any:
-    """What the lane's function gives, of several that all run; where one raises, its lanes fail."""
+    """The result of the lane's function among several, all of which run; where one raises, its lanes fail."""
     given, raised = dict[int, Any](), dict[int, Exception]()
     for place, (lanes, function) in enumerate(ways):
         with where(lanes):
@@ -201,14 +201,14 @@ def _taken(ways: Sequence[tuple[Any, Callable[[], Any]]], index: Any) -> Any:
     return chosen([given.get(place, instead) for place in range(len(ways))], index)
 
 
-# One of several values
+# A choice among values
 
 
 def chosen(values: Sequence[Any], index: Any) -> Any:
-    """The value at an index that differs between lanes: a number, an array, an object, what consists of them, or None.
+    """The value at an index that differs between lanes: a number, array, object, a pytree of them, or None.
 
     Raises:
-        BatchTypeError: They are of kinds of which no value can be one or the other.
+        BatchTypeError: The values are of kinds that no one variable can hold.
     """
     first = values[0]
     if all(value is first or are_same(value, first) for value in values):
@@ -221,12 +221,12 @@ def chosen(values: Sequence[Any], index: Any) -> Any:
 
 
 def _are_objects(values: Sequence[Any]) -> bool:
-    """Whether which of some values a lane has is all that differs; of numbers that are known, and None, it is not."""
+    """Whether the values are Python objects to choose among; known numbers, also beside None, are not."""
     return all(map(_is_object, values)) and not all(type(value) in _NUMBERS for value in values if value is not None)
 
 
 def _or_none(values: Sequence[Any], index: Any) -> Any:
-    """One of several values of which some are None, or None in some lanes."""
+    """The value at an index, where some values are None, or None in some lanes."""
     is_there = _chosen(list(map(is_present, values)), index)
     present = [value for value in values if value is not None]
     value = _chosen([present[0] if value is None else value for value in values], index)
@@ -236,7 +236,7 @@ def _or_none(values: Sequence[Any], index: Any) -> Any:
 
 
 def maybe(is_there: Any, value: Any) -> Any:
-    """A value that nothing else is, such as an item that has been taken from a row; None in lanes where it is not."""
+    """A newly made value, such as an item taken from a row, that is None in lanes where ``is_there`` does not hold."""
     if isinstance(value, Choice):
         return choice_of([None, value], jnp.asarray(is_there, jnp.int32))
     return as_optional(is_there, value)
@@ -261,7 +261,7 @@ def _is_leaf(value: Any) -> bool:
 
 
 def _opened(value: Any) -> tuple[Any, list[Any], Callable[[list[Any]], Any]]:
-    """What a value is, the parts of it one level down, and how another is made of such parts."""
+    """The structure of a value, its children, and a function that makes such a value of other children."""
     if is_boxable(value):
         names = tuple(attributes := attributes_of(value))
         cls = type(value)
@@ -289,19 +289,19 @@ def _of_arrays(values: Sequence[Any], index: Any) -> Any:
 
 
 def is_integer(value: Any) -> bool:
-    """Whether a number is an integer, or a bool, which is one."""
+    """Whether a number is an integer or a bool."""
     dtype = jnp.result_type(value)
     return dtype == jnp.bool_ or bool(jnp.issubdtype(dtype, jnp.integer))
 
 
 def is_wide(value: Any) -> bool:
-    """Whether a value is a Python integer that JAX has no signed number for."""
+    """Whether a value is a Python integer that does not fit JAX's signed integers."""
     limits = np.iinfo(jax.dtypes.canonicalize_dtype(int))
     return type(value) is int and not int(limits.min) <= value <= int(limits.max)
 
 
 def together(values: Any) -> list[Any]:
-    """Numbers or arrays, each in the dtype that can hold all of them.
+    """Numbers or arrays, converted to a dtype that can hold all of them.
 
     Raises:
         BatchTypeError: There is none, as of an ``int32`` and a ``uint32``.
@@ -322,7 +322,7 @@ def together(values: Any) -> list[Any]:
 
 
 def numbers(values: Sequence[Any]) -> np.ndarray:
-    """Python's numbers as an array of the dtype that JAX has them in, without a sign if it takes all bits."""
+    """Python's numbers as an array of the dtype that JAX gives them, unsigned if one needs all bits."""
     kinds = {next(kind for kind in _NUMBERS if issubclass(own, kind)) for own in set(map(type, values))}
     kind = next(iter(kinds)) if len(kinds) == 1 else type(sum(kind() for kind in kinds))
     dtype = jax.dtypes.canonicalize_dtype(kind)
@@ -332,9 +332,9 @@ def numbers(values: Sequence[Any]) -> np.ndarray:
 
 
 def table_of(values: Sequence[Any]) -> np.ndarray | None:
-    """Python's numbers of one type, none of which takes more bits than others, as an array; None if they are not such.
+    """Python's numbers of one class as an array; None if they are not such, or one of them is too large.
 
-    A million of them are looked at in no more than some hundredths of a second.
+    It takes some hundredths of a second for a million numbers.
     """
     kinds = set(map(type, values))
     if len(kinds) != 1 or not kinds <= set(_NUMBERS):
@@ -346,12 +346,12 @@ def table_of(values: Sequence[Any]) -> np.ndarray | None:
 
 
 def from_table(value: Any, table: np.ndarray) -> Any:
-    """A number of a table of Python's numbers as one of them; one that needs all bits keeps its dtype."""
+    """A number read from a table, with the weak type of a Python number unless it is unsigned."""
     return value if table.dtype.kind == "u" else weakly(value, table.dtype)
 
 
 def _is_object(value: Any) -> bool:
-    """Whether a value is an object that is the same in every lane, and does not change, or one of several."""
+    """Whether a value is an immutable object that is the same in every lane, or a choice among such."""
     if value is None or isinstance(value, Choice):
         return True
     if isinstance(value, (jax.Array, np.ndarray, np.generic)) or is_opened(value):
@@ -362,10 +362,10 @@ def _is_object(value: Any) -> bool:
 
 
 def choice_of(values: Sequence[Any], index: Any) -> Choice:
-    """A choice among objects, of which some may be the same, or choices themselves.
+    """A choice among objects; equal objects become one, and choices are flattened.
 
     Raises:
-        BatchTypeError: Something in them differs between lanes otherwise.
+        BatchTypeError: A value has parts that differ between lanes in another way.
     """
     objects: list[Any] = []
     for value in values:
@@ -384,22 +384,22 @@ def choice_of(values: Sequence[Any], index: Any) -> Choice:
     return OneOf(jnp.asarray(np.asarray(places, np.int32))[index], whole.hb_objects)
 
 
-# In rows
+# Choices in rows of containers
 
 
 def held(item: Any, kind: Any, *, is_sought: bool = False) -> Any:
-    """An item as rows of a type hold it: with a choice for each object that is one of those that they hold.
+    """An item in which choices, and objects that take part in one, are indices into the objects that ``kind`` lists.
 
     Args:
         item: The item.
-        kind: The type.
-        is_sought: Whether it is looked for, so that one that they do not hold is at no place.
+        kind: The type of an item of the rows.
+        is_sought: Whether the item is searched for; an object that ``kind`` does not list then gets the index -1.
     """
     return remade(partial(_held, is_sought), kind, item)
 
 
 def _held(is_sought: bool, kind: Any, item: Any) -> Any:
-    """A part of an item, for the part of a type that stands in its place."""
+    """A part of an item, for the corresponding part of a type."""
     if isinstance(kind, Choice):
         ones = item.hb_objects if isinstance(item, Choice) else (item,)
         if not all(map(_is_object, ones)):
@@ -416,7 +416,7 @@ def _held(is_sought: bool, kind: Any, item: Any) -> Any:
 
 
 def ranked(rows: Any) -> Any:
-    """Rows with numbers in the place of objects, in the order of the objects."""
+    """Rows with each choice replaced by the rank of its object in their order."""
 
     def rank(part: Any) -> Any:
         if not isinstance(part, Choice):
@@ -427,15 +427,15 @@ def ranked(rows: Any) -> Any:
     return jax.tree.map(rank, rows, is_leaf=lambda part: isinstance(part, Choice))
 
 
-# Items
+# The items of a choice
 
 
 class Rows:
-    """The items of one of several objects.
+    """The items of the lane's object among several.
 
     Attributes:
-        index: Which object.
-        items: Of each of them, its items.
+        index: The index of the lane's object.
+        items: For each object, its items.
     """
 
     def __init__(self, index: Any, items: Sequence[Sequence[Any]]) -> None:
@@ -443,7 +443,7 @@ class Rows:
 
     @classmethod
     def of(cls, choice: Choice) -> Rows:
-        """Those of what a choice is one of.
+        """The items of the objects of a choice.
 
         Raises:
             BatchTypeError: There are too many, or they have no end.
@@ -459,16 +459,16 @@ class Rows:
         return cls(choice.hb_index, items)
 
     def length(self) -> Any:
-        """How many items the lane's object has."""
+        """The number of items of the lane's object."""
         return chosen([len(items) for items in self.items], self.index)
 
     @property
     def most(self) -> int:
-        """How many items the longest has."""
+        """The number of items of the longest object."""
         return max(map(len, self.items))
 
     def item(self, place: Any) -> Any:
-        """The lane's item at a place; some other where there is none."""
+        """The item of the lane's object at a place; an arbitrary one if it has none there."""
         flat = [item for items in self.items for item in items]
         lengths = np.array([len(items) for items in self.items], np.int32)
         begin = jnp.asarray(np.cumsum(lengths, dtype=np.int32) - lengths)[self.index]

@@ -1,4 +1,4 @@
-"""Code on variables that are None in some lanes -> its results, computed on the values alone, without flags.
+"""Code on variables that are None in some lanes -> its results, computed on plain values, without flags.
 
 ::
 
@@ -9,11 +9,13 @@
 
 A variable holds such a value as a flag and the value (``Maybe``). While a statement is traced, its code is given the
 value alone, which is zeros in lanes where the variable is None, and ``is_none`` answers with the flag. What the code
-gives back gets its flag again where it is the object that was given: the result of an operation is another object, and
-is None in no lane. So the identity of objects decides, as it does in Python.
+A variable holds such a value as a flag and the value (``Maybe``). While a statement is traced, its code is given the
+value alone, which is zeros in lanes where the variable is None, and ``is_none`` answers with the flag. A result gets
+the flag again if it is the very object that the code was given: the result of an operation is another object, and is
+None in no lane. So the identity of objects decides, as it does in Python.
 
-Code that computes with such a value without asking whether it is None fails in the lanes where it is
-(``lane_failures.py``). ``lifting.py`` makes values into what such a variable holds.
+Code that computes with such a value without a test for None fails in the lanes where it is None
+(``lane_failures.py``). ``lifting.py`` converts values to the form in which such a variable holds them.
 """
 
 from __future__ import annotations
@@ -36,24 +38,24 @@ from hlobatch.ir.growing import Growing
 from hlobatch.ir.maybe import Maybe, Present
 
 _given: contextvars.ContextVar[dict[int, Maybe]] = contextvars.ContextVar("hlobatch_optional")
-"""By their ids, the objects that the code being traced was given in place of a ``Maybe``."""
+"""By id, the objects that the code being traced was given in place of a ``Maybe``."""
 
 
 _opened: contextvars.ContextVar[dict[int, Any]] = contextvars.ContextVar("hlobatch_opened", default={})  # noqa: B039
-"""By their ids, the objects that were in boxes of what the code being traced was given."""
+"""By id, the objects that the code being traced was given in place of a box."""
 
 
-# Questions of traced code: `is None`, `==`, the value itself
+# Tests of traced code: `is None`, `==`
 
 
 def optional(value: Any) -> Maybe | None:
-    """The flag and the value behind an object that is None in some lanes; None for any other object."""
+    """The flag and the value of an object that is None in some lanes; None for any other object."""
     known = _given.get({}).get(id(value))
     return known if known is not None and known.value is value else None
 
 
 def is_optional(part: Any) -> bool:
-    """Whether an object stands for what is None in some lanes."""
+    """Whether an object stands for a value that is None in some lanes."""
     return optional(part) is not None
 
 
@@ -72,16 +74,16 @@ def is_present(value: Any) -> Any:
 
 
 def asked(value: Any, variable: str, around: Any = ()) -> Any:
-    """The value of a variable, or of an item of one, in a test for None on which a branch depends.
+    """The value of a variable, or of an item in it, in a test for None on which a branch depends.
 
     Args:
-        value: What the variable holds, or what its item is.
+        value: The value of the variable or the item.
         variable: The name of the variable.
-        around: What it holds of which the value is an item.
+        around: The value of the variable, if ``value`` is an item of it.
 
     Raises:
-        Learned: It is a variable, or an item of a tuple, and is None in some lanes, so the test needs a branch of its
-            own: where it finds a value, the variable holds that alone.
+        Learned: The value is that of a variable, or of an item of a tuple, and is None in some lanes. The test then
+            needs a branch of its own, behind which the variable holds the value alone.
     """
     if not isinstance(around, tuple):
         return value
@@ -92,18 +94,18 @@ def asked(value: Any, variable: str, around: Any = ()) -> Any:
 
 
 def as_optional(is_there: Any, value: Any) -> Any:
-    """A new object, which from now on stands for what is None in some lanes.
+    """The value, noted to stand for one that is None in some lanes.
 
     Args:
-        is_there: Whether there is a value.
-        value: The value.
+        is_there: Whether it is not None.
+        value: The value; a new object.
     """
     _given.get({})[id(value)] = Maybe(is_there, value)
     return value
 
 
 def another(value: Any, is_there: Any) -> Any:
-    """A value as another object, of which nothing is known yet: the arrays in it are new ones."""
+    """A copy of a value with new arrays, about which nothing has been noted."""
 
     def as_another(leaf: Any) -> Any:
         return jnp.where(is_there, leaf, leaf) if isinstance(leaf, jax.Array) else leaf
@@ -112,14 +114,14 @@ def another(value: Any, is_there: Any) -> Any:
 
 
 def in_any_case(value: Any) -> Any:
-    """A value that is used only where it is not None: another object in place of one that stands for what may be."""
+    """A value for use where it is not None: a copy if it stands for one that is None in some lanes."""
     known = optional(value)
     return value if known is None else another(value, known.is_there)
 
 
 @contextlib.contextmanager
 def there_alone(value: Any) -> Iterator[None]:
-    """A context for code that is run for the lanes in which a value is not None."""
+    """A context for code that runs for the lanes in which a value is not None."""
     known = _given.get({}).pop(id(value))
     try:
         yield
@@ -128,12 +130,12 @@ def there_alone(value: Any) -> Iterator[None]:
 
 
 def is_any_optional() -> bool:
-    """Whether the code that is being traced was given something that is None in some lanes."""
+    """Whether the code being traced was given a value that is None in some lanes."""
     return bool(_given.get({}))
 
 
 def any_optional(values: Any) -> bool:
-    """Whether anything in a pytree, or in the attributes of objects in it, is None in some lanes."""
+    """Whether a part of a pytree, or of attributes of objects in it, is None in some lanes."""
     return is_any_optional() and _any_optional(values, ())
 
 
@@ -146,22 +148,22 @@ def _any_optional(values: Any, around: tuple[int, ...]) -> bool:
 
 
 def is_opened(value: Any) -> bool:
-    """Whether an object is one of the program's own, which its code may change: it was in a box."""
+    """Whether an object came out of a box, so that it is the program's own, and its code may change it."""
     return _opened.get({}).get(id(value)) is value
 
 
 def with_flags(values: Any) -> Any:
-    """A pytree with a ``Maybe`` for each object that stands for one."""
+    """A pytree with a ``Maybe`` in place of each object that stands for one."""
     return mapped(lambda part: optional(part) or part, values, is_optional)
 
 
 @final
 @dataclass(frozen=True)
 class NotNone(Code):
-    """The code that moves a variable to where a test has found that it is not None.
+    """The code that copies a variable on the side of a test where it is not None.
 
     Attributes:
-        part: Which of the items of the variable, a tuple, is not None; None if it is the variable.
+        part: The index of the item, of a variable that is a tuple, that is not None; None if it is the variable.
     """
 
     part: int | None
@@ -181,22 +183,22 @@ def _not_none(value: Any) -> Any:
     return Present(value) if is_optional(value) else value
 
 
-# How code is run
+# Running code
 
 
 def run(
     function: Callable[..., Any], values: Sequence[Any], see: Callable[[list[Any]], None]
 ) -> tuple[list[Any], list[Any], Callable[[Any], Any]]:
-    """Run the code of a primitive on what its variables hold.
+    """Run the code of a primitive on the values of its variables.
 
     Args:
         function: The code.
-        values: What the variables that it reads hold: pytrees with ``Maybe`` and ``Boxed`` in them.
-        see: Is told what the code is given, before it runs.
+        values: The values of its operands: pytrees with ``Maybe`` and ``Boxed`` in them.
+        see: Called with the arguments of the code before it runs.
 
     Returns:
-        The results as the code gives them, with the objects that it was given; the results in which what may be None is
-        a ``Maybe`` again; and the function that makes it so, for attributes of objects in the results.
+        The results as the code returns them; the results with ``Maybe`` in them again; and the function that converts
+        the former to the latter, for attributes of objects in the results.
     """
     arguments = _Arguments()
     given = list(map(arguments.opened, values))
@@ -212,20 +214,20 @@ def run(
 
 @dataclass
 class _Arguments:
-    """The objects that code is given. They are known by their ids, so each is made once and kept.
+    """The arguments of code. They are known by their ids, so each is made once and kept.
 
     Attributes:
-        known: By its id, each object that stands for a ``Maybe``.
-        objects: By its id, each object that was in a box.
+        known: By id, the objects that stand for a ``Maybe``.
+        objects: By id, the objects that came out of a box.
     """
 
     known: dict[int, Maybe] = field(default_factory=dict)
     objects: dict[int, Any] = field(default_factory=dict)
 
     def opened(self, value: Any) -> Any:
-        """A variable's value as code sees it: without flags, and with the objects that are in boxes.
+        """A variable's value as code sees it: without flags, and with objects in place of boxes.
 
-        A container that grows has its items in rows, and in boxes, until code takes one of them.
+        The items of a growing container stay in rows, and in boxes, until code takes one of them out.
         """
         return jax.tree.map(self._opened_part, value, is_leaf=lambda part: isinstance(part, (Maybe, Boxed, Growing)))
 
@@ -241,7 +243,7 @@ class _Arguments:
         return inner
 
     def closed(self, value: Any) -> Any:
-        """A result of the code as a variable holds it."""
+        """A result of the code in the form in which a variable holds it."""
         return mapped(self._closed_part, value, self._is_known) if self.known else value
 
     def _is_known(self, part: Any) -> bool:

@@ -1,8 +1,9 @@
-"""Code that is traced -> an error if it changes an object outside of it, which is as it was then.
+"""Code that is traced -> an error if it changes an object outside of it; such changes are undone.
 
 Code is traced once, however many lanes and turns it runs in, so that what it changes outside would be changed once. It
-may remember what it has computed, in a dict or where there was None: what it adds is noted, and the program is made
-again, which must not add any more, and be the same.
+Code is traced once, however many lanes and turns it runs in, so a change outside of it would be made once. Code may
+remember its results, in a dict or in place of None: the addition is noted, and the program is built again. Then the
+code must add no more, and make the same program.
 """
 
 from __future__ import annotations
@@ -25,17 +26,17 @@ _Array = np.ndarray[Any, Any]
 
 
 class ReadOnlyError(Exception):
-    """Some code wants to write to an array outside of it, or to one that could be written to."""
+    """Code tries to write to an array outside of it, or to an array that was made read-only for the trace."""
 
 
 @dataclass
 class Remembered:
-    """What code has added to objects outside of it, while a program was made.
+    """Additions that code made to objects outside of it while a program was built.
 
     Attributes:
-        added: By the ids of objects, what they consisted of before; the objects are kept.
-        name: What the first of them is called.
-        is_all: Whether no more may be added.
+        added: By id, the snapshots of these objects before; they keep the objects alive.
+        name: The user's name for the first of them.
+        is_all: Whether further additions are refused.
     """
 
     added: dict[int, Part] = field(default_factory=dict)
@@ -43,7 +44,7 @@ class Remembered:
     is_all: bool = False
 
     def note(self, part: Part, name: str) -> None:
-        """Note what a part was before it was added to."""
+        """Note the state that an object had before something was added to it."""
         self.name = self.name or name
         self.added.setdefault(id(part.item), part)
 
@@ -53,7 +54,7 @@ _remembered: contextvars.ContextVar[Remembered | None] = contextvars.ContextVar(
 
 @contextlib.contextmanager
 def remembering() -> Iterator[Remembered]:
-    """A context in which code that is traced may add to objects outside of it, which is undone if there is an error."""
+    """A context in which code being traced may add to objects outside of it; an error undoes the additions."""
     notes = Remembered()
     token = _remembered.set(notes)
     try:
@@ -68,15 +69,15 @@ def remembering() -> Iterator[Remembered]:
 
 @contextlib.contextmanager
 def unchanged(values: Sequence[Named], *, arrays_are_copied: bool = False) -> Iterator[Found]:
-    """A context in which code runs that may not change what it reaches by some objects.
+    """A context for code that may not change the objects that it can reach.
 
     Args:
-        values: The objects, and what each is called.
-        arrays_are_copied: Whether arrays may be written to, and are compared; else they may not.
+        values: The objects from which the code starts, with their names.
+        arrays_are_copied: Whether arrays are copied and compared afterwards; else they are read-only in the context.
 
     Raises:
-        ReadOnlyError: An array cannot be written to that could.
-        UnsupportedSyntaxError: Something has changed; it is put back.
+        ReadOnlyError: The code may have failed since an array is read-only.
+        UnsupportedSyntaxError: An object has changed; the change is undone.
     """
     found = reached(values)
     writable = [array for array in found.arrays if array.flags.writeable]
@@ -89,7 +90,7 @@ def unchanged(values: Sequence[Named], *, arrays_are_copied: bool = False) -> It
         for part in filter(Part.differs, found.parts):
             part.put_back()
         _put_back(copies)
-        if kept and isinstance(error, ValueError):  # perhaps since one cannot be written to now
+        if kept and isinstance(error, ValueError):  # an array that was made read-only may be the reason
             raise ReadOnlyError from error
         raise
     if _put_back(copies):
@@ -98,7 +99,7 @@ def unchanged(values: Sequence[Named], *, arrays_are_copied: bool = False) -> It
 
 
 def _check(parts: Iterable[Part]) -> None:
-    """Refuse what has changed, and note what was added."""
+    """Refuse changes of objects, and note additions to them."""
     notes = _remembered.get()
     differing = [(part, part.what) for part in parts if part.differs()]
     if wrong := changed(part for part, _ in differing):
@@ -114,7 +115,7 @@ def _check(parts: Iterable[Part]) -> None:
 
 
 def depends_on_what_was_added() -> UnsupportedSyntaxError:
-    """The error for code that is another once something was added to an object outside of it."""
+    """The error for code that makes another program once it has added something to an object outside of it."""
     notes = _remembered.get()
     return _refusal(notes.name if notes else "")
 
@@ -126,13 +127,13 @@ def _refusal(name: str) -> UnsupportedSyntaxError:
 
 @contextlib.contextmanager
 def _read_only(arrays: Sequence[_Array]) -> Iterator[None]:
-    """A context in which arrays cannot be written to."""
+    """A context in which arrays are read-only."""
     for array in arrays:
         array.flags.writeable = False
     try:
         yield
     finally:
-        for array in sorted(arrays, key=lambda array: array.base is not None):  # a view after what it is of
+        for array in sorted(arrays, key=lambda array: array.base is not None):  # views last: their base comes first
             array.flags.writeable = True
 
 
@@ -141,7 +142,7 @@ def _can_be_made_writable(array: _Array) -> bool:
 
 
 def _put_back(copies: Sequence[tuple[_Array, _Array]]) -> bool:
-    """Give arrays that have changed what they held; whether there are any."""
+    """Restore arrays that have changed; return whether there were any."""
     wrong = [(array, copy) for array, copy in copies if array.tobytes() != copy.tobytes()]
     for array, copy in wrong:
         array[...] = copy

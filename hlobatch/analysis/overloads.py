@@ -29,24 +29,24 @@ class Overloaded:
     """The fact that operations of one kind may call a method of the user's, which has to be followed.
 
     Attributes:
-        error: What is wrong with the code as long as they do not.
+        error: The error of the code as long as they are not calls of the program.
     """
 
     error: HloBatchError = field(compare=False)
 
 
 def of_operations(place: Location, name: str) -> Site:
-    """The site of what is known about the operations in a function that call the method of a name.
+    """The site of facts about the operations of a function that call a method of this name.
 
     Args:
         place: A place in the function.
-        name: ``__add__``, or a property's.
+        name: The name of a special method, such as ``__add__``, or of a property.
     """
     return Site((place.file, place.function, name), (), (0, 0, 0, 0))
 
 
 def called_by_itself(error: BaseException) -> str | None:
-    """The first method of the user's that Python called by itself on the way to an error."""
+    """The outermost method of the user's that Python called implicitly before an error; None if there is none."""
     for frame, _ in traceback.walk_tb(error.__traceback__):
         code = frame.f_code
         if is_internal(code.co_filename) or not code.co_argcount:
@@ -59,12 +59,12 @@ def called_by_itself(error: BaseException) -> str | None:
 
 
 def need_numbers(error: BaseException, types_: Iterable[Type], named: Iterable[Any]) -> list[str]:
-    """``__bool__`` and ``__len__``, as far as Python may have wanted a number of them, and got a lane's.
+    """``__bool__`` and ``__len__``, if they may have returned a value of a lane where Python wants a number.
 
     Args:
-        error: What came of the code.
-        types_: Of what it reads.
-        named: What it names, such as classes of objects that it makes.
+        error: The error of the code.
+        types_: The types of its operands.
+        named: Objects that it names, such as classes that it makes objects of.
     """
     if not isinstance(error, TypeError) or isinstance(error, HloBatchError):
         return []
@@ -74,7 +74,7 @@ def need_numbers(error: BaseException, types_: Iterable[Type], named: Iterable[A
 
 
 def _has(kind: type, name: str) -> bool:
-    """Whether a class has a method of the user's."""
+    """Whether a class has a method of this name that is written in Python."""
     return isinstance(getattr(kind, name, None), types.FunctionType)
 
 

@@ -1,13 +1,13 @@
-"""The methods of the user's classes -> the code that they run while other code is traced.
+"""The methods of the user's classes -> the code that they run while a program is traced.
 
 ::
 
     sum(cards)          Python calls Cards.__iter__ by itself, whose own code adds flags as JAX does
 
-What Python calls by itself nobody can list: iteration, descriptors, what a dataclass calls once its fields are set,
-what functions of libraries ask objects for. So all methods that code reaches run what they mean
-(``frontend/function_code.py``) as long as it is traced. On values that are known, that is what their own code does:
-other threads may call them meanwhile.
+The methods that Python calls implicitly cannot be listed: iteration, descriptors, ``__post_init__`` of a dataclass,
+calls from libraries. So all methods that code reaches have their code replaced by code with Python's meaning on traced
+values (``frontend/function_code.py``) as long as the code is traced. On known values that does what the original code
+does, since other threads may call the methods meanwhile.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from typing import Any, Final
 from hlobatch.analysis.draws import is_users_file
 
 Meaning = Callable[[types.FunctionType], types.CodeType]
-"""From a function to its code as it is meant."""
+"""A function that gives the code of a function with Python's meaning on traced values."""
 _meaning: contextvars.ContextVar[Meaning | None] = contextvars.ContextVar("hlobatch_meaning", default=None)
 _LOCK: Final = threading.Lock()
 _running: Final[dict[types.FunctionType, tuple[types.CodeType, int]]] = {}
-"""Of methods that run other code now: their own, and how often that is wanted."""
+"""Methods that run other code now: their own code, and the number of contexts that want the other one."""
 
 
 @contextlib.contextmanager
 def meant_by(meaning: Meaning) -> Iterator[None]:
-    """A context in which methods run what they mean, where code is traced."""
+    """A context that says by which function methods get their other code."""
     token = _meaning.set(meaning)
     try:
         yield
@@ -42,7 +42,7 @@ def meant_by(meaning: Meaning) -> Iterator[None]:
 
 @contextlib.contextmanager
 def as_they_mean(classes: Iterable[type]) -> Iterator[None]:
-    """A context in which the methods of some classes run what they mean."""
+    """A context in which the methods of some classes run the code with Python's meaning on traced values."""
     meaning = _meaning.get()
     methods = {method: meaning(method) for kind in classes for method in methods_of(kind)} if meaning else {}
     others = {method: code for method, code in methods.items() if _has_place_for(method, code)}
@@ -63,12 +63,12 @@ def as_they_mean(classes: Iterable[type]) -> Iterator[None]:
 
 
 def _has_place_for(method: types.FunctionType, code: types.CodeType) -> bool:
-    """Whether some code is another than that of a method, and sees the same variables around it."""
+    """Whether the code is another than the method's, with the same closure variables."""
     return code is not method.__code__ and code.co_freevars == method.__code__.co_freevars
 
 
 def methods_of(kind: type) -> Iterator[types.FunctionType]:
-    """The functions of the user's that are called for objects of a class."""
+    """The functions of a class that are written in the user's files."""
     for value in vars(kind).values():
         for function in functions_in(value):
             if isinstance(function, types.FunctionType) and is_users_file(function.__code__.co_filename):
@@ -76,7 +76,7 @@ def methods_of(kind: type) -> Iterator[types.FunctionType]:
 
 
 def functions_in(value: Any) -> Iterator[Any]:
-    """The functions that an attribute of a class stands for."""
+    """The functions behind an attribute of a class: itself, or those of a property or other descriptor."""
     match value:
         case property():
             yield from filter(None, (value.fget, value.fset, value.fdel))

@@ -1,4 +1,4 @@
-"""Objects -> the parts of them that may change, and of what functions among them can reach by their names.
+"""Objects -> the mutable objects among them and their parts, and those that functions among them reach by name.
 
 ::
 
@@ -9,7 +9,7 @@
         COUNT += 1
         seen[v] = found.append(v)
 
-What the functions that it names reach, it reaches, too. Functions of libraries are not looked into.
+A function also reaches all that the functions it names reach. Functions of libraries are not searched.
 """
 
 from __future__ import annotations
@@ -40,27 +40,27 @@ from hlobatch.analysis.own_code import functions_in
 from hlobatch.ir.walk import PLAIN, around, attributes, code_within, defaults, walked
 
 MOST_PARTS_COMPARED: Final = 1_000
-"""Objects looked at, of those that an object consists of, the nearest first."""
+"""Most objects searched for mutable parts of an object, the nearest first."""
 MOST_PARTS_READ: Final = 20_000
-"""Objects looked at, of those that a function may read outside of it, the nearest first."""
+"""Most objects searched for those that a function may read outside of it, the nearest first."""
 _KINDS_PLAIN: Final = frozenset({bool, *PLAIN})
-"""Types of values that consist of nothing else: of a million of them, none is looked at by itself."""
+"""Types of values without parts: a container of a million of them is not searched item by item."""
 _ATOMS: Final = (*PLAIN, types.ModuleType, types.CodeType, np.generic, jax.Array)
-"""What consists of nothing that may change."""
+"""Classes of objects without mutable parts."""
 Named = tuple[str, Any]
-"""What an object is called where it was found, and the object."""
+"""The name by which an object was found, and the object."""
 
 
 @dataclass
 class Found:
-    """What a search has found, the nearest first.
+    """The result of a search, nearest objects first.
 
     Attributes:
-        parts: What may change.
-        arrays: NumPy's arrays.
-        functions: The user's functions, and what is called as such.
+        parts: Snapshots of mutable objects.
+        arrays: NumPy arrays.
+        functions: The user's functions.
         classes: The user's classes.
-        may_be_unsteady: Whether anything may give another value each time it is called.
+        may_be_unsteady: Whether an object was found that may give another value at each call.
     """
 
     parts: list[Part] = field(default_factory=list)
@@ -71,45 +71,45 @@ class Found:
 
     @cached_property
     def ids(self) -> set[int]:
-        """The ids of what may change."""
+        """The ids of the mutable objects."""
         return {id(part.item) for part in self.parts}
 
     @property
     def names(self) -> frozenset[str]:
-        """All names in the functions."""
+        """All names in the code of the functions."""
         return frozenset().union(*(_names_in(function.__code__) for function in self.functions))
 
 
 def parts(value: Any) -> list[Part]:
-    """The parts of an object that may change, with what they hold now.
+    """Snapshots of an object and its mutable parts.
 
     Args:
-        value: The object. A new entry is a change of it; what it consists of may remember more.
+        value: The object. A new entry in it counts as a change, but one in its parts as memory.
     """
     return _search([("", value)], reaches=False, whole=value).parts
 
 
 def may_change(value: Any) -> bool:
-    """Whether an object is one that code may change in place."""
+    """Whether code can change an object in place."""
     return isinstance(value, np.ndarray) or bool(parts(value))
 
 
 def reached(values: Iterable[Named]) -> Found:
-    """What code may change that reaches some objects: what functions among these name is reached, too.
+    """The mutable objects that code reaches from some objects, also by names in functions among these.
 
     Args:
-        values: The objects, and what each is called.
+        values: The objects, with their names.
     """
     return _search(values, reaches=True)
 
 
 def read(values: Iterable[Named]) -> tuple[Found, frozenset[str]]:
-    """What code may read that reaches some objects, and the names of attributes by which it does.
+    """The objects that code may read from some objects, and the names of the attributes by which it does.
 
-    Of a class it calls the methods that it has names for, and those that Python calls by itself.
+    The search includes the methods of a class that it has names for, and those that Python calls implicitly.
 
     Args:
-        values: The objects, and what each is called.
+        values: The objects, with their names.
     """
     values, names = list(values), frozenset[str]()
     while True:
@@ -120,13 +120,13 @@ def read(values: Iterable[Named]) -> tuple[Found, frozenset[str]]:
 
 
 def _search(values: Iterable[Named], *, reaches: bool, whole: Any = None, names: frozenset[str] | None = None) -> Found:
-    """Search objects.
+    """Search objects for mutable ones.
 
     Args:
-        values: Those to begin with, and what each is called.
-        reaches: Whether functions are looked into.
-        whole: An object that changes if it grows.
-        names: The names of methods and attributes that are of interest; None for all.
+        values: The objects to begin with, with their names.
+        reaches: Whether functions are searched.
+        whole: An object for which growth counts as a change.
+        names: The names of methods and attributes to follow; None for all.
     """
     found = Found()
 
@@ -159,7 +159,7 @@ def _search(values: Iterable[Named], *, reaches: bool, whole: Any = None, names:
 
 
 def _is_code(named: Named) -> bool:
-    """Whether an object says what is reached: it comes before all else, however much that is."""
+    """Whether an object is code or belongs to a function; it is searched before all others, however many there are."""
     return isinstance(named[1], (types.FunctionType, types.MethodType, types.CellType, type))
 
 
@@ -168,13 +168,13 @@ def _is_batched(item: Any) -> bool:
 
 
 def is_read_by_name(item: Any) -> bool:
-    """Whether nobody reads attributes of an object but by their names: no library knows its class."""
+    """Whether attributes of an object are read by name only: its class is the user's, and no library knows it."""
     kind = type(item)
     return is_users_class(kind) and not dataclasses.is_dataclass(kind) and jax.tree_util.all_leaves([item])
 
 
 def _does_not_change(item: Any) -> bool:
-    """Whether an object consists of nothing that may change, or not by what code says that names it."""
+    """Whether an object has no mutable parts, or none that the code naming it can change."""
     if isinstance(item, type):
         return not is_users_class(item)
     if isinstance(item, Namespace):
@@ -183,12 +183,12 @@ def _does_not_change(item: Any) -> bool:
 
 
 def _is_the_compilers(kind: type) -> bool:
-    """Whether a class is one of those that programs are made with."""
+    """Whether a class is one of the compiler's own."""
     return kind.__module__.startswith("hlobatch.") and not kind.__module__.startswith("hlobatch.mcmc")
 
 
 def _readers(item: Any) -> Iterator[Callable[[Any], Any]]:
-    """What gives all of an object that may change, but for what it consists of."""
+    """Functions that give the mutable contents of an object itself, its parts aside."""
     match item:
         case Namespace():
             yield named
@@ -210,7 +210,7 @@ def _readers(item: Any) -> Iterator[Callable[[Any], Any]]:
 
 
 def _consists_of(item: Any, names: frozenset[str] | None) -> Iterator[Any]:
-    """The objects that an object consists of."""
+    """The parts of an object."""
     match item:
         case Namespace() | np.ndarray():
             return
@@ -239,23 +239,23 @@ def _consists_of(item: Any, names: frozenset[str] | None) -> Iterator[Any]:
 
 
 def _reaches(item: Any, names: frozenset[str] | None) -> Iterator[Named]:
-    """What code reaches by an object that does not consist of it, and by what name."""
+    """The objects that code reaches through an object without being its parts, with their names."""
     match item:
         case types.FunctionType() if _is_users(item):
             yield from _named_by(item, _names_in(item.__code__) if names is None else _globals_in(item.__code__))
-        case types.FunctionType():  # a library's, which may call functions that it was given
+        case types.FunctionType():  # a library's, which may call functions passed to it
             yield from (("", value) for value in around(item).values() if callable(value))
         case types.MethodType():
             yield "", item.__func__
         case type():
             called = [value for name, value in vars(item).items() if names is None or _may_call(item, name, names)]
             yield from ((item.__name__, function) for value in called for function in functions_in(value))
-            kinds = (type(item), *map(type, vars(item).values()))  # those of descriptors
+            kinds = (type(item), *map(type, vars(item).values()))  # the classes of descriptors, too
             yield from ((kind.__name__, kind) for kind in kinds if is_users_class(kind))
 
 
 def _may_call(kind: type, method: str, names: frozenset[str]) -> bool:
-    """Whether code with some names may call a method: by its name, or where Python does, or by making an object."""
+    """Whether code with some names may call a method: by name, implicitly, or by making an object of the class."""
     if method in ("__init__", "__new__", "__post_init__"):
         return kind.__name__ in names
     return method in names or method.startswith("__")
@@ -266,7 +266,7 @@ def _is_users(function: types.FunctionType) -> bool:
 
 
 def _named_by(function: types.FunctionType, names: frozenset[str]) -> Iterator[Named]:
-    """What names of a function stand for, where it may bind one, and the defaults of its parameters."""
+    """The values of a function's names, the namespace in which it may bind them, and the defaults of its parameters."""
     yield "", Namespace(function.__globals__, names)
     for name in sorted(names):
         value = function.__globals__.get(name, sys.modules.get(name))
@@ -281,7 +281,7 @@ def _named_by(function: types.FunctionType, names: frozenset[str]) -> Iterator[N
 def _in_module(
     module: types.ModuleType, names: frozenset[str], around: tuple[types.ModuleType, ...] = ()
 ) -> Iterator[Named]:
-    """What code finds by its names in a module, and in those in it; in a library's, what may be unsteady."""
+    """The values of names in a module and its submodules; of a library's, only values that may be unsteady."""
     bound, is_users = vars(module), is_users_file(getattr(module, "__file__", None) or "<frozen")
     if is_users:
         yield module.__name__, Namespace(bound, names)
@@ -295,13 +295,13 @@ def _in_module(
 
 @functools.lru_cache(maxsize=10_000)
 def _names_in(code: types.CodeType) -> frozenset[str]:
-    """Names of globals, of attributes and of modules in some code, and in the functions in it."""
+    """Names of globals, attributes and modules in some code and its inner functions."""
     return frozenset(name for part in code_within(code) for name in part.co_names)
 
 
 @functools.lru_cache(maxsize=10_000)
 def _globals_in(code: types.CodeType) -> frozenset[str]:
-    """The names in some code, and in the functions in it, that are those of its module or of modules."""
+    """Names of globals and modules in some code and its inner functions."""
     instructions = (i for part in code_within(code) for i in dis.get_instructions(part))
     return frozenset(i.argval for i in instructions if i.opname in _NAMING)
 
@@ -310,6 +310,6 @@ _NAMING: Final = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "IMPORT_NAME"})
 
 
 def _held_by(iterator: Any) -> Iterator[Any]:
-    """What an iterator goes over, as ``zip`` does over others."""
+    """The iterators that an iterator wraps, as ``zip`` does, among the objects it refers to."""
     for item in gc.get_referents(iterator):
         yield from item if isinstance(item, tuple) else (item,)

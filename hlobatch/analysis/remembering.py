@@ -1,4 +1,4 @@
-"""A Python function that a variable would hold -> an error if it holds what the program made, and that may change.
+"""A Python function to be kept in a variable -> an error if it holds a mutable object that the program made.
 
 ::
 
@@ -7,7 +7,7 @@
         def hit(): …                    n = c()        the program is built
         return hit
 
-What stood there before the program was built does not change, and a function may hold it.
+A function may hold objects that were made before the program was built, since they do not change.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ from hlobatch.ir.walk import around, attributes, defaults, walked
 
 
 def refuse_remembering(function: Any, outside: Iterable[Any], own: Collection[types.CodeType]) -> None:
-    """Refuse to keep a function that remembers what the program made, and may change, from call to call.
+    """Refuse to keep a function that holds a mutable object of the program from call to call.
 
-    A statement is traced once, and gives the function that it made then. Whatever a later statement does to an object
-    that the function holds, or to a variable around it, the function would not see; what it changes itself would be
-    changed as the program is built.
+    A statement is traced once, and its result is the function made then. That function would not see what later
+    statements do to an object that it holds, or to a closure variable; its own changes would be made once, as the
+    program is built.
 
     Args:
-        function: What is kept: a function, a bound method or a partial of one.
-        outside: What the program did not make: objects that its code names, or is given.
-        own: The code of functions that stand in the statement itself, of which names are known that they read.
+        function: The function to be kept, a bound method or a partial of one.
+        outside: Objects that the program did not make: those its code names, or is given.
+        own: The code of functions written in the statement itself; their closure variables are checked elsewhere.
 
     Raises:
         UnsupportedSyntaxError: It holds a list, a dict, a set or an object that the program made, or assigns to a
-            variable around it.
+            closure variable.
     """
     if name := next(_assigned_around(function), ""):
         raise UnsupportedSyntaxError(
@@ -64,7 +64,7 @@ def refuse_remembering(function: Any, outside: Iterable[Any], own: Collection[ty
 
 
 def _assigned_around(function: Any) -> Iterator[str]:
-    """The names around a function, `nonlocal` in it, that it assigns to."""
+    """The ``nonlocal`` variables that a function assigns to."""
     function = getattr(function, "__func__", function)
     is_function = isinstance(function, types.FunctionType) and is_users_file(function.__code__.co_filename)
     if is_function and function.__closure__:
@@ -73,12 +73,12 @@ def _assigned_around(function: Any) -> Iterator[str]:
 
 
 def _remembered(value: Any, own: Collection[types.CodeType], *, with_globals: bool = False) -> Iterator[Any]:
-    """What a function holds on to, and what that consists of, the nearest first."""
+    """The objects that a function holds, and their parts, the nearest first."""
 
     def parts(item: Any) -> Iterator[Any]:
         match item:
             case types.FunctionType():
-                is_library = not is_users_file(item.__code__.co_filename)  # which keeps its own containers alone
+                is_library = not is_users_file(item.__code__.co_filename)  # which changes its own containers alone
                 held = around(item).values() if item.__code__ not in own else ()
                 yield from filter(callable, held) if is_library else held
                 yield from defaults(item).values()
@@ -102,7 +102,7 @@ def _remembered(value: Any, own: Collection[types.CodeType], *, with_globals: bo
 
 
 def _is_mutable(item: Any) -> bool:
-    """Whether an object is a container that may change, or of a class of the user's that has attributes."""
+    """Whether an object is a mutable container, or an object of the user's with attributes that is not frozen."""
     if isinstance(item, (list, dict, set, collections.deque)):
         return True
     if isinstance(item, (*ATOMS, enum.Enum, tuple, jax.Array)) or callable(item):

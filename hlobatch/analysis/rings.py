@@ -1,14 +1,14 @@
-"""Ring buffers: items of one type in rows of arrays, and which rows are in use; growing lists and deques are rings.
+"""Ring buffers: items of one type in rows of arrays, and the rows in use; growing lists and deques are rings.
 
 ::
 
     items  [capacity, *event]     …  c  d  .  .  .  a  b      start = capacity - 2, size = 4
     popleft()                     …  c  d  .  .  .  .  b      start = capacity - 1, size = 3
 
-A ring has a ``start`` only if the program takes items from its beginning; all others begin at the first row. With
-``TensorType`` in place of arrays, a ring is the type of a variable that holds one.
+A ring has a ``start`` only if the program takes items from its beginning; all others begin at the first row. A ring
+with ``TensorType`` in place of arrays is the type of a variable that holds a ring.
 
-Invariant: rows that are not in use may hold anything; whatever goes over all rows masks them (``in_use``).
+Invariant: rows that are not in use may hold anything; an operation on all rows masks them (``in_use``).
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from hlobatch.ir.types import Static, Type
 
 
 class Ring(Container):
-    """Items in a ring; its methods change it, and none of its arrays.
+    """Items in a ring. Its methods replace its arrays, which never change themselves.
 
     Attributes:
-        items: Rows for its items; None as long as nothing was put into it, and what its items are is not known.
-        size: How many are in use, ``i32[]``.
-        start: Where it begins, ``i32[]``; None if that is the first row.
-        bound: The capacity that the user gave it, if one was given.
+        items: Rows for its items; None as long as it has had no item, so that their type is not known.
+        size: The number of items, ``i32[]``.
+        start: The row of the first item, ``i32[]``; None if that is row 0.
+        bound: The capacity that the user gave it, or None.
     """
 
     __hash__ = None  # type: ignore[assignment]
@@ -56,7 +56,7 @@ class Ring(Container):
 
     @classmethod
     def of(cls, values: Iterable[Any], bound: int | None = None) -> Self:
-        """One that holds some values."""
+        """A ring of some values."""
         known = list(values)
         new = cls.type_of(known, bound).hold(known)
         if new.items is not None:
@@ -65,7 +65,7 @@ class Ring(Container):
 
     @classmethod
     def of_those_there(cls, values: Sequence[Any], there: Sequence[Any]) -> Self:
-        """One that holds those values for which a flag is set, in their order."""
+        """A ring of those values whose flag in ``there`` is set, in order."""
         new = cls.of(values)
         if new.items is None:
             return new
@@ -73,7 +73,7 @@ class Ring(Container):
         order = jnp.argsort(jnp.logical_not(flags), stable=True)
         return cls(rows.rearranged(new.items, order), jnp.sum(flags).astype(jnp.int32))
 
-    # As a type
+    # A ring as a type
 
     def together(self, other: Any) -> Self:
         held = other.value if isinstance(other, Static) else other
@@ -91,7 +91,7 @@ class Ring(Container):
         return type(self)(rows.rows_kind(kind, capacity), SIZE, start, bound)
 
     @classmethod
-    def can_hold(cls, values: Any) -> bool:  # noqa: ARG003  # that its items are of one type is asked for then
+    def can_hold(cls, values: Any) -> bool:  # noqa: ARG003  # whether its items are of one type is checked later
         return True
 
     @classmethod
@@ -122,7 +122,7 @@ class Ring(Container):
                 items = rows.put(items, place, one)
         else:
             start, items, size = value.start, value.items, value.size
-            if start is not None and value.capacity < self.capacity:  # a ring is laid out anew
+            if start is not None and value.capacity < self.capacity:  # the rows have to be laid out anew
                 items, start = rows.rearranged(items, value.place(jnp.arange(value.capacity))), None
             items = rows.converted(items, self.kind, self.capacity, adopts=False)
             if start is not None:
@@ -136,7 +136,7 @@ class Ring(Container):
 
     @property
     def capacity(self) -> int:
-        """For how many items there is room."""
+        """The number of items that it has room for."""
         return rows.capacity_of(self.items)
 
     def length(self) -> Any:
@@ -153,22 +153,22 @@ class Ring(Container):
         return False if self.items is None else rows.first(self.equal(item))[0]
 
     def copy(self) -> Self:
-        """Another one with the same items."""
+        """Another ring with the same items."""
         return type(self)(self.items, self.size, self.start, self.bound)
 
-    # For its methods
+    # For methods of subclasses
 
     def need(self, text: str, kind: type[Exception] = IndexError) -> None:
-        """Wait until the type of its items is known; if that is never, there are none."""
+        """Raise ``NotYet`` if the type of the items is not known; ``kind`` and ``text`` say what is wrong then."""
         if self.items is None:
             raise not_yet(kind, text)
 
     def index_of(self, key: Any, text: str = "") -> Any:
-        """An index as a number of items from the beginning, which is surely that of a row."""
+        """An index as a position from the beginning, clipped to the rows; a lane fails where it is out of range."""
         return self.found_at(key, text)[0]
 
     def found_at(self, key: Any, text: str = "") -> tuple[Any, Any]:
-        """An index as a number of items from the beginning, surely that of a row, and whether an item is there."""
+        """An index as a position from the beginning, clipped to the rows, and whether it is in range."""
         if isinstance(key, (bool, float, str)) or (is_tracer(key) and not jnp.issubdtype(key.dtype, jnp.integer)):
             raise TypeError(f"{self.name} indices must be integers or slices, not {type(key).__name__}")
         at = key if not isinstance(key, int) else jnp.int32(key) if key >= 0 else self.size + key
@@ -183,7 +183,7 @@ class Ring(Container):
         return jnp.clip(at, 0, self.capacity - 1), jnp.logical_not(wrong)
 
     def place(self, number: Any) -> Any:
-        """The row of an item, by its number from the beginning."""
+        """The row of the item at a position from the beginning."""
         if self.start is None:
             return number
         place = self.start + number
@@ -195,27 +195,27 @@ class Ring(Container):
         return item
 
     def at(self, number: Any) -> Any:
-        """The item with a number that is surely that of a row."""
+        """The item at a position that is in range."""
         return rows.taken(self.items, self.place(number))
 
     def straighten(self) -> None:
-        """Let it begin at the first row."""
+        """Move the items so that the first is in row 0."""
         if self.items is not None and self.start is not None:
             self.reorder(jnp.arange(self.capacity))
             self.start = None
 
     def widen_for(self, item: Any) -> Any:
-        """Let items be of the type of one that is about to be put there, too; the item as it is stored."""
+        """Widen the type of the items for one that is about to be stored; return that as it is stored."""
         self.widen(rows.joined(self.kind, rows.kind_of(item)))
         return unboxed(rows.stored(item, self.items))
 
     def set_items(self, items: Any, others: list[Any], *, are_others: bool = True) -> None:
-        """Let it have items: those that it had and others, or, as one of them, what has become of it."""
+        """Replace the rows; note that they hold the present items and ``others``, or else one of these as a whole."""
         (holds if are_others else is_one_of)(items, [self.items, *others])
         self.items = items
 
     def make_room(self, kind: Any, more: int = 1) -> None:
-        """Let items be of a type, too."""
+        """Widen the type of the items to include ``kind``; make rows for ``more`` items if there are none."""
         if self.items is None:
             self.items, self.size = rows.empty(kind, capacity(kind, more, self.bound)), jnp.int32(0)
         else:
@@ -233,14 +233,14 @@ class Ring(Container):
         self.size = self.size + 1
 
     def pop_last(self) -> Any:
-        """Take out the last item, if there is one."""
+        """Remove the last item, if there is one, and return it."""
         last = jnp.maximum(self.size - 1, 0)
         item = self.taken(self.place(last))
         self.size = last
         return item
 
     def pop_first(self) -> Any:
-        """Take out the first item, if there is one."""
+        """Remove the first item, if there is one, and return it."""
         if self.start is None:
             self.start = jnp.int32(0)
         item = self.taken(self.start)
@@ -249,22 +249,22 @@ class Ring(Container):
         return item
 
     def remove_at(self, at: Any, is_there: Any) -> None:
-        """Take out an item, in lanes in which there is one."""
+        """Remove the item at a position, in lanes where ``is_there`` holds."""
         order = jnp.arange(self.capacity)
         self.reorder(jnp.where(is_there & (order >= at), order + 1, order))
         self.size = self.size - jnp.int32(is_there)
 
     def reorder(self, numbers: Any) -> None:
-        """Let items be those with some numbers, ``i32[capacity]``, of which those in use are."""
+        """Rearrange the items: the new ones are those at the positions ``numbers``, ``i32[capacity]``."""
         self.items = rows.rearranged(self.items, self.place(numbers) % self.capacity)
         self.start = None if self.start is None else jnp.int32(0)
 
     def arranged(self, leaf: Any) -> Any:
-        """An array with a row for each item, in the order of the items."""
+        """An array of rows in the order of the items."""
         return leaf if self.start is None else leaf[self.place(jnp.arange(self.capacity))]
 
     def equal(self, item: Any) -> Any:
-        """Which items, from the beginning, are equal to another: ``bool[capacity]``."""
+        """A mask of the items equal to ``item``, from the beginning: ``bool[capacity]``."""
         item = held(item, self.kind, is_sought=True)
         same = rows.equal(self.items, item)
         return jnp.zeros(self.capacity, bool) if same is None else self.in_use() & self.arranged(same)

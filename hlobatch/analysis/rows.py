@@ -58,7 +58,7 @@ def _is_part(part: Any) -> bool:
 
 
 def _part_kind(part: Any) -> Any:
-    """The type of a part of an item: of a container that grows, of one that has to, or of a leaf."""
+    """The type of a part of an item: a growing container, a Python container that has to grow, or a leaf."""
     if isinstance(part, Growing):
         return jax.tree.map(_leaf_kind, part, is_leaf=_is_kind).counted()
     python = part.value if isinstance(part, Static) else part
@@ -85,7 +85,7 @@ def _is_kind(part: Any) -> bool:
 
 
 def joined(left: Any, right: Any) -> Any:
-    """The type above two types of items. Beside a Python number, an array's number of few bits becomes one of Python's.
+    """The join of two types of items. Beside a Python number, a number of fewer bits counts as a Python number.
 
     Raises:
         BatchTypeError: There is none.
@@ -105,14 +105,14 @@ def joined(left: Any, right: Any) -> Any:
 
 
 def _with_length(one: Any, other: Any) -> Any:
-    """The type of a list; of one that grows, if it is beside another that has not as many items."""
+    """The type of a list; that of a growing list if the list beside it has another number of items."""
     if type(one) is list and type(other) is list and len(one) != len(other):
         return KINDS[list].type_of(one)
     return one if _is_part(other) or not are_alike(one, other) else INSIDE
 
 
 def _beside(one: Any, other: Any) -> Any:
-    """The type of a number, as that of a Python number if it is beside one that has more bits."""
+    """The type of a number; that of a Python integer if it has fewer bits and is beside one."""
     are_tensors = isinstance(one, TensorType) and isinstance(other, TensorType)
     if are_tensors and is_small(one.dtype) and other.weak and jnp.issubdtype(other.dtype, jnp.integer):
         return replace(one, dtype=other.dtype, weak=True)
@@ -120,9 +120,9 @@ def _beside(one: Any, other: Any) -> Any:
 
 
 def equal(rows: Any, item: Any) -> Any | None:
-    """Which rows are equal to an item: ``bool[capacity]``; None if items are of another structure.
+    """A mask of the rows equal to an item: ``bool[capacity]``; None if items have another structure.
 
-    Numbers are compared as Python's, whatever their dtypes; bools are numbers, and None is none.
+    Numbers are compared as Python compares them, whatever their dtypes; bools are numbers, and None equals no number.
 
     Raises:
         BatchTypeError: As in ``check_equality``.
@@ -142,10 +142,10 @@ def equal(rows: Any, item: Any) -> Any | None:
 
 
 def check_equality(rows: Any) -> None:
-    """Check that items are equal if the arrays that they consist of are.
+    """Check that the equality of items follows from that of their arrays.
 
     Raises:
-        BatchTypeError: They hold collections, which may be equal and consist of other arrays, or objects.
+        BatchTypeError: They hold containers, which may be equal though their arrays differ, or objects.
     """
     for part in jax.tree.leaves(rows, is_leaf=_is_opaque):
         if isinstance(part, Collection):
@@ -175,9 +175,9 @@ def _all_equal(leaf: Any, value: Any) -> Any:
 
 
 def first(flags: Any) -> tuple[Any, Any]:
-    """Whether one of some flags is set, and which is the first that is; if none is, the first of all.
+    """Whether a flag is set, and the index of the first that is; 0 if none is.
 
-    It is one reduction of numbers, which is computed in vectors, and of which no array is kept.
+    This is one reduction of integers, which is vectorized without an array in memory.
     """
     count = flags.shape[0]
     place = jnp.min(jnp.where(flags, jnp.arange(count, dtype=jnp.int32), count))
@@ -205,13 +205,13 @@ def rows_kind(kind: Any, capacity: int) -> Any:
 
 
 def capacity_of(rows: Any) -> int:
-    """For how many items there is room."""
+    """The number of items that rows have room for."""
     leaf = jax.tree.leaves(rows, is_leaf=_is_kind)[0]
     return int(leaf.shape[0])
 
 
 def empty(kind: Any, capacity: int) -> Any:
-    """Rows for items of a type, of which none is in use."""
+    """Rows for items of a type, none of them in use."""
     return jax.tree.map(_zeros, rows_kind(kind, capacity), is_leaf=_is_kind)
 
 
@@ -224,13 +224,13 @@ def _zeros(leaf: TensorType) -> Any:
 
 
 def converted(rows: Any, kind: Any, capacity: int, *, adopts: bool = True) -> Any:
-    """Rows as those of items of another type, with room for as many or more.
+    """Rows converted to another type of items, with at least as much room.
 
     Args:
         rows: The rows.
         kind: The type of an item.
-        capacity: For how many items there is to be room.
-        adopts: Whether it matters that Python's numbers are no others.
+        capacity: The number of items to have room for.
+        adopts: Whether the weakness of a dtype is converted, too.
     """
 
     def visit(wanted: Any, part: Any) -> Any:
@@ -254,7 +254,7 @@ def converted(rows: Any, kind: Any, capacity: int, *, adopts: bool = True) -> An
 
 
 def _as(leaf: Any, kind: TensorType) -> Any:
-    """An array as one of a dtype, weak or not."""
+    """An array converted to a dtype and its weakness."""
     known = leaf_type(leaf)
     if isinstance(known, TensorType) and (known.dtype, known.weak) == (kind.dtype, kind.weak):
         return leaf
@@ -262,21 +262,21 @@ def _as(leaf: Any, kind: TensorType) -> Any:
 
 
 def taken(rows: Any, place: Any) -> Any:
-    """The item at a place that is surely there."""
+    """The item in a row, which has to be in range."""
     item = jax.tree.map(lambda leaf: leaf.at[place].get(mode=_INSIDE, wrap_negative_indices=False), rows)
     return unboxed(item)
 
 
 def each(function: Callable[[Any], Any], rows: Any) -> Any:
-    """What a function gives of each item, in rows."""
+    """The results of a function for each item, as rows."""
     return jax.vmap(lambda item: function(unboxed(item)))(rows)
 
 
 def keys_of_order(rows: Any, key: Callable[[Any], Any] | None) -> Any:
-    """What items are put in order by, in rows.
+    """The sort keys of items, as rows.
 
     Raises:
-        BatchTypeError: It is no numbers, or tuples or lists of them.
+        BatchTypeError: A key is no number, or tuple or list of numbers.
     """
     keys = rows if key is None else each(key, rows)
     for part in jax.tree.leaves(keys, is_leaf=_is_opaque):
@@ -290,12 +290,12 @@ def keys_of_order(rows: Any, key: Callable[[Any], Any] | None) -> Any:
 
 
 def put(rows: Any, place: Any, item: Any) -> Any:
-    """Rows in which an item stands at a place; past the end, nothing changes."""
+    """Rows with an item stored in one of them; an index past the end changes nothing."""
     return jax.tree.map(partial(_put_leaf, place), rows, stored(item, rows))
 
 
 def put_all(rows: Any, places: Any, items: Any) -> Any:
-    """Rows in which items, in rows of their own, stand at places; past the end, nothing changes."""
+    """Rows with items, in rows of their own, stored at ``places``; an index past the end changes nothing."""
     items = converted(items, row_kind(rows), capacity_of(items))
     return jax.tree.map(partial(_put_leaf, places), rows, items)
 
@@ -307,7 +307,7 @@ def _put_leaf(place: Any, leaf: Any, value: Any) -> Any:
 
 
 def _put_weakly(leaf: Any, place: Any, value: Any) -> Any:
-    """An array of Python's numbers with an element changed. ``.at`` would convert it to and fro, which copies it."""
+    """An array of Python numbers with an element replaced. ``.at`` would convert it to and fro, which copies it."""
     item = leaf.shape[1:]
     window = tuple(range(place.ndim, place.ndim + len(item)))
     numbers = lax.ScatterDimensionNumbers(window, (0,), (0,))
@@ -319,10 +319,10 @@ def _put_weakly(leaf: Any, place: Any, value: Any) -> Any:
 
 
 def stored(item: Any, rows: Any) -> Any:
-    """An item as it is stored in rows, whose type is above its own.
+    """An item as it is stored in rows of a wider type.
 
     Raises:
-        BatchTypeError: It has a number that is written out, and too large for the dtype of the rows.
+        BatchTypeError: It has a Python number that is too large for the dtype of the rows.
     """
 
     def store(leaf: Any, value: Any) -> Any:
@@ -338,7 +338,7 @@ def stored(item: Any, rows: Any) -> Any:
 
 
 def held(item: Any, kind: Any) -> Any:
-    """An item whose containers are those of a type that is above its own."""
+    """An item with its containers converted to those of a wider type."""
 
     def visit(kind: Any, part: Any) -> Any:
         if isinstance(kind, Growing):
@@ -349,5 +349,5 @@ def held(item: Any, kind: Any) -> Any:
 
 
 def rearranged(rows: Any, places: Any) -> Any:
-    """Rows that are those at some places, ``i32[capacity]``."""
+    """The rows at ``places``, ``i32[capacity]``, in this order."""
     return jax.tree.map(lambda leaf: leaf[places], rows)
