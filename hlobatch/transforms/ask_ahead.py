@@ -14,9 +14,9 @@
     other:                                     …
       …
 
-To find a block of a few operations takes longer than to run it. So if a block is followed by blocks that only branch or
-return, it computes their conditions, and its lanes go on to where those would send them. A chain of ``elif`` becomes
-one block, and the base case of a recursion is found where the call is made, and returns at once.
+Finding a block of a few operations takes longer than running it. So if a block is followed by blocks that only branch
+or return, it computes their conditions itself, and its lanes go straight to where those blocks would send them. A chain
+of ``elif`` becomes one block, and the base case of a recursion is tested, and returns, where the call is made.
 """
 
 from __future__ import annotations
@@ -43,8 +43,9 @@ from hlobatch.transforms.if_conversion import MOST_OPERATIONS_SELECTED
 from hlobatch.transforms.simplify_cfg import reachable
 
 MOST_OPERATIONS_COPIED: Final = MOST_OPERATIONS_SELECTED / 2
-"""Operations that are copied to the end of a block; lanes that go elsewhere carry them out too. Chosen by judgement
-(2026-11), not measured."""
+"""Operations that may be copied to the end of a block, where lanes that go elsewhere run them too. Chosen by judgement
+(2026-11), not measured.
+"""
 
 
 def ask_ahead(program: Program) -> Program:
@@ -63,7 +64,7 @@ def ask_ahead(program: Program) -> Program:
 
 
 def _only_asks(program: Program, block: Block) -> bool:
-    """Whether a block is a branch and what computes its condition, of which no other block reads anything."""
+    """Whether a block only computes a condition and branches on it, and no other block reads what it computes."""
     asked = {v for op in block.instructions for v in op.defs}
     asks = isinstance(block.terminator, BranchOp) and block.terminator.cond_var in asked and not block.sync
     is_private = all(program.alloc(v) in (Alloc.TEMPORARY, Alloc.NULL) for v in asked)
@@ -71,7 +72,7 @@ def _only_asks(program: Program, block: Block) -> bool:
 
 
 def _only_returns(frames: CallFrames, block: Block) -> bool:
-    """Whether a block is a return and what computes the results, and moves no stack, as where calls save frames."""
+    """Whether a block only computes results and returns, and no stack has to be popped for the return itself."""
     end = block.terminator
     if not isinstance(end, IndirectGotoOp) or block.sync:
         return False
@@ -80,28 +81,28 @@ def _only_returns(frames: CallFrames, block: Block) -> bool:
 
 
 def _may_run_anywhere(block: Block) -> bool:
-    """Whether the code of a block may run in lanes that do not come to it, too (speculation): it ends for any input."""
+    """Whether a block may run in lanes that do not come to it (speculation): its code terminates on any input."""
     return all(op.code.is_total for op in block.instructions)
 
 
 Path = tuple[tuple[str, bool], ...]
-"""Conditions on the way to a block, and whether they hold there."""
+"""The conditions that lead to a block, as variables, and which value each has on the way."""
 
 
 @dataclass
 class _Asking:
-    """A block that asks ahead.
+    """Copies the small blocks that follow a block to its end.
 
     Attributes:
         program: The program.
         source: The block as it was.
-        tests: The blocks that only ask.
-        returns: The blocks that only return.
-        live: By block, the variables that may be read from its beginning on.
-        types: The types of all variables; those of new ones are added.
+        tests: By name, the blocks that only branch.
+        returns: By name, the blocks that only return.
+        live: For each block, the variables that are live at its beginning.
+        types: The types of all variables; new variables are added.
         ops: Operations copied from other blocks, in order.
-        asked: By name, the blocks that they are copied from, and how these end.
-        given_back: Variables that copied returns write.
+        asked: By name, the copied blocks, and their terminators.
+        given_back: Stored variables that copied returns write.
         cost: The cost of the copied operations.
     """
 
@@ -126,12 +127,12 @@ class _Asking:
 
     @property
     def _so_far(self) -> Block:
-        """The block with what is done for others until now."""
+        """The block with the copies that have been made so far."""
         instructions = (*self.source.instructions, *self.ops)
         return self.source.replace(instructions=instructions, asked=tuple(self.asked.items()))
 
     def _ask(self, names: Iterable[str]) -> None:
-        """Ask what blocks would ask, the nearest first."""
+        """Copy the tests among the named blocks, then those that they lead to, nearest first."""
         pending = list(names)
         while pending:
             test = self.tests.get(pending.pop(0))
@@ -147,18 +148,18 @@ class _Asking:
             pending += branch.successors
 
     def _comes_back(self, test: Block) -> bool:
-        """Whether what is asked leads from a block to itself: a lane would be sent around for ever, without a step."""
+        """Whether copied tests would make a cycle, in which a lane would go round forever without counting a step."""
         after = defaultdict(tuple, {name: end.successors for name, end in self.asked.items()})
         return test.name in machine_flow.reachable(after, test.successors)
 
     def _pays(self, cost: float) -> bool:
-        """Whether the budget allows so many more operations; if it does, they are taken from it."""
+        """Whether the budget allows ``cost`` more operations; if so, they are taken from it."""
         pays = self.cost + cost <= MOST_OPERATIONS_COPIED
         self.cost += cost if pays else 0.0
         return pays
 
     def _return(self) -> None:
-        """Return for blocks that the terminator or what is asked leads to."""
+        """Copy the returns that the terminator or a copied test leads to."""
         ways: dict[str, list[Path]] = {}
         self._follow(self.source.terminator, (), ways)
         is_loop = self._so_far.goes_on_to_itself
@@ -170,7 +171,7 @@ class _Asking:
                 self._return_for(block, paths, sorted(written))
 
     def _follow(self, end: Terminator, path: Path, ways: dict[str, list[Path]]) -> None:
-        """Find the paths to blocks that only return."""
+        """Add the paths to blocks that only return to ``ways``."""
         holds = (True, False) if isinstance(end, BranchOp) else (None,)
         for name, each in zip(end.successors, holds, strict=True):
             onward = path if each is None else (*path, *((v, each) for v in end.uses))
@@ -180,7 +181,7 @@ class _Asking:
                 self._follow(self.asked[name], onward, ways)
 
     def _return_for(self, block: Block, paths: Sequence[Path], written: Sequence[str]) -> None:
-        """Do what a block does before it returns, in lanes that come there by one of some paths, if that pays."""
+        """Copy a block that returns, if that pays; its results are selected where the lane took one of the paths."""
         assert isinstance(block.terminator, IndirectGotoOp)
         others = [*self._so_far.successors, *self.asked]
         needed = union(self.live[name] for name in others if name != block.name)
@@ -200,7 +201,7 @@ class _Asking:
                 self.ops.append(PrimOp((condition, *values), (v,), SELECT, "select", location=block.location))
 
     def _all_of(self, path: Path) -> tuple[str, bool]:
-        """A variable that holds, or does not, where all conditions of a path are as they are there."""
+        """A variable and a value: the variable has the value in the lanes that take the path."""
         condition, holds = path[0]
         for other, also in path[1:]:
             joined = self._new(other)

@@ -7,8 +7,8 @@
 In a ``sweep``, a lane that goes on to a later block gets there in the same turn, and one that goes on to an earlier
 block waits for the next turn. In a ``chain``, too, one turn runs blocks that follow each other.
 
-To find the order with the least weight of backward edges is the problem of the minimum feedback arc set. A greedy order
-and the program's own are both improved, until no move of a block gains, and the better one is taken.
+The order with the least weight of backward edges is a minimum feedback arc set, which is hard to find. A greedy order
+and the program's own are both improved until moving no block helps, and the better one is taken.
 
 Reference: Pettis and Hansen, "Profile guided code positioning", PLDI 1990, for serial code.
 """
@@ -25,7 +25,7 @@ from hlobatch.analysis.frequency import Matrix, edge_frequencies
 from hlobatch.ir.program import ControlFlowGraph, Program
 
 NEGLIGIBLE: Final = 1e-9
-"""Frequencies are estimates, and what is the same may differ by rounding."""
+"""Frequencies are estimates; equal ones may differ by rounding, so smaller differences do not count."""
 
 
 def seldom_backward(program: Program) -> Program:
@@ -38,19 +38,19 @@ def seldom_backward(program: Program) -> Program:
 
 
 def least_backward(frequencies: Matrix) -> list[int]:
-    """An order of blocks with little weight of edges backwards; program order if none is found that has less."""
+    """An order of blocks with little weight of backward edges; the program's own order unless a better one is found."""
     starts = [list(range(len(frequencies))), _greedy(frequencies)]
     orders = [_improved(start, frequencies) for start in starts]
     return min(orders, key=lambda order: round(weight_backward(order, frequencies), 9))
 
 
 def weight_backward(order: Sequence[int], frequencies: Matrix) -> float:
-    """The weight of edges to an earlier block or to the same."""
+    """The weight of the edges from a block to itself or an earlier one."""
     return float(np.tril(frequencies[np.ix_(order, order)]).sum())
 
 
 def excess_of_a_sweep(program: Program) -> float:
-    """The work of sweeps over all blocks, in the order of least backward edges, over the work that lanes need."""
+    """Work of sweeps over all blocks in the best order, divided by the work that the lanes need."""
     frequencies = edge_frequencies(program)
     costs = np.array([block_cost(program, block) for block in program.graph])
     needed = float(frequencies.sum(axis=1) @ costs)
@@ -59,10 +59,11 @@ def excess_of_a_sweep(program: Program) -> float:
 
 
 def _greedy(frequencies: Matrix) -> list[int]:
-    """An order made from both ends.
+    """An order built from both ends.
 
-    What leads nowhere else goes last, what nothing else leads to first. Of a cycle, the block goes first that leads on
-    the most and is led to the least (Eades, Lin and Smyth, Information Processing Letters 47, 1993).
+    A block without successors among the rest goes last, one without predecessors goes first. In a cycle, the block
+    whose outgoing weight exceeds its incoming weight the most goes first (Eades, Lin and Smyth, Information Processing
+    Letters 47, 1993).
     """
     front, back, left = [0], list[int](), list(range(1, len(frequencies)))
     while left:
@@ -78,7 +79,7 @@ def _greedy(frequencies: Matrix) -> list[int]:
 
 
 def _improved(order: list[int], frequencies: Matrix) -> list[int]:
-    """An order that no move of one block improves; the first stays."""
+    """An order that moving one block cannot improve; the first block stays."""
     moved = True
     while moved:
         moved = False
@@ -93,7 +94,7 @@ def _improved(order: list[int], frequencies: Matrix) -> list[int]:
 
 
 def _backward_at(block: int, rest: Sequence[int], frequencies: Matrix) -> Matrix:
-    """The weight of edges backwards from and to a block at each place among the others."""
+    """The weight of backward edges from and to a block, for each position among the other blocks."""
     back_from = np.concatenate([[0.0], np.cumsum(frequencies[block, rest])])
     back_to = np.concatenate([[0.0], np.cumsum(frequencies[rest, block])])
     return np.asarray(back_from + back_to[-1] - back_to)

@@ -1,7 +1,7 @@
 """Lets both sides of a copy share storage if they do not interfere, and drops the copy (register coalescing).
 
-An array and the same array after an update of some of its elements are treated like the sides of a copy, so that the
-update happens in place.
+An array before and after an update of some of its elements is treated like the two sides of a copy, so that the update
+happens in place.
 
 ::
 
@@ -10,9 +10,8 @@ update happens in place.
     …                                              ==>   …
     %sample.walk = prim "move" (%build_tree.$result)
 
-(all three being one variable then). A value that goes into every call and comes out of it is then written where it
-changes and nowhere else. Variables interfere if one is written while the other may still be read, other than by copying
-it.
+(all three being one variable then). A value that is passed to every call and returned by it is then written only where
+it changes. Two variables interfere if one is written while the other is live, other than by a copy of it.
 
 Reference: Chaitin (1982), register coalescing.
 """
@@ -47,17 +46,17 @@ def coalesce_copies(program: Program) -> Program:
 
 
 def _is_copy(op: Op) -> TypeGuard[PrimOp]:
-    """Whether an operation gives back its inputs as they are."""
+    """Whether an operation returns its operands unchanged."""
     return isinstance(op, PrimOp) and op.code.is_copy
 
 
 def _with_moves(block: Block) -> Block:
-    """The block with the user's own copies as moves."""
+    """The block with the user's own copies turned into moves."""
     return block.map_instructions(lambda op: op.replace(function=MOVE) if _is_copy(op) else op)
 
 
 def _copies(program: Program) -> Iterator[tuple[str, str]]:
-    """Targets and sources of copies, those in blocks that come later (and so in inner functions) first."""
+    """Targets and sources of copies, those in later blocks (and so in inner functions) first."""
     for block in reversed(program.graph.blocks):
         for op in block.instructions:
             if _is_copy(op):
@@ -65,7 +64,7 @@ def _copies(program: Program) -> Iterator[tuple[str, str]]:
 
 
 def _updates(program: Program) -> Iterator[tuple[str, str]]:
-    """Variables of arrays that are updated, or parts of which are, after that and before."""
+    """For each array that an operation updates, in whole or in part, the variable after it and the one before."""
     for block in program.graph:
         for op in block.instructions:
             if isinstance(op, PrimOp) and (code := op.code.typed) is not None:
@@ -74,7 +73,7 @@ def _updates(program: Program) -> Iterator[tuple[str, str]]:
 
 
 def interference(program: Program) -> Interference:
-    """For each variable, those that hold a value still needed when it is written."""
+    """For each variable, the variables that are live where it is written, or written where it is live."""
     found: Interference = collections.defaultdict(set)
 
     def clash(one: str, others: set[str]) -> None:
@@ -91,7 +90,7 @@ def interference(program: Program) -> Interference:
 
 
 def _copied(op: Op, target: str) -> str:
-    """What an operation copies to a variable, if it leaves the original as it is (a swap does not)."""
+    """The variable that an operation copies to ``target`` without changing it, as a swap would; else ``target``."""
     if not _is_copy(op):
         return target
     source = op.vars_in[op.vars_out.index(target)]
@@ -99,7 +98,7 @@ def _copied(op: Op, target: str) -> str:
 
 
 class _Merging:
-    """Variables merged so far (union-find) and what each class of them interferes with."""
+    """The variables merged so far (union-find), and the variables that each merged one interferes with."""
 
     def __init__(self, program: Program) -> None:
         self.source = program
@@ -112,7 +111,7 @@ class _Merging:
         return name
 
     def try_merge(self, target: str, source: str) -> None:
-        """Merge two variables unless they interfere, differ in type, or are stored in a way of their own."""
+        """Merge two variables unless they interfere, differ in type, or must have storage of their own."""
         one, other = self.find(target), self.find(source)
         if one == other or other in self.clashes[one] or not self._alike(one, other):
             return
@@ -127,7 +126,7 @@ class _Merging:
         names = (one, other)
         if any(self.source.alloc(name) not in kinds or name.endswith(RETURN_ADDRESS) for name in names):
             return False
-        if is_tape(one) or is_tape(other):  # what is pushed there stays when a call returns, which pops what it saved
+        if is_tape(one) or is_tape(other):  # a call pops what it saved, but what is pushed on a tape stays
             return False
         return stored_alike(*(self.source.var_defs[name] for name in names))
 
@@ -163,7 +162,7 @@ def stored_alike(one: Type, other: Type) -> bool:
 
 
 def _plainer(one: str, other: str) -> bool:
-    """Whether a name says more than another: a sum's, by which it is known; not main's, not a temporary."""
+    """Whether a name is the better one to keep: a sum's (known by its prefix), else not main's, and no temporary."""
     return _obscurity(one) < _obscurity(other)
 
 
@@ -172,7 +171,7 @@ def _obscurity(name: str) -> tuple[bool, bool, bool, bool, str]:
 
 
 def _needed(op: Op) -> tuple[Op, ...]:
-    """The operation without copies of a variable to itself."""
+    """The operation without copies of a variable to itself; none if nothing is left."""
     if not _is_copy(op):
         return (op,)
     pairs = [(t, s) for t, s in zip(op.vars_out, op.vars_in, strict=True) if t != s]

@@ -1,4 +1,4 @@
-"""Drops primitives whose results nothing reads.
+"""Drops primitives whose results are not read.
 
 ::
 
@@ -6,8 +6,8 @@
     %b = prim "x * 2" (%x)   ==>   %b = prim "x * 2" (%x)
     return b
 
-Calls stay even if their results are not used: whether a call ends is part of what the program means. What main computes
-once for all functions (see ``hoist_shared``) stays if any of them reads it.
+Calls stay even if their results are not used: whether a call terminates is part of what the program means. Primitives
+that ``hoist_shared`` has moved to main stay if any function reads their results.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def _without_dead(block: Block, live: Mapping[str, Names], elsewhere: Names) -> 
 
 
 def needed(ops: Sequence[Op], live: Names) -> tuple[list[Op], Names]:
-    """The operations but for dead primitives, and what is live before them, given what is live after them."""
+    """The operations without dead primitives, and the variables live before them, given those live after them."""
     kept: list[Op] = []
     for op in reversed(ops):
         if isinstance(op, PrimOp) and not live.intersection(op.vars_out):

@@ -1,11 +1,11 @@
-"""A typed program -> an error at a call whose result is dropped, if the callee does nothing but give back that result.
+"""Refuses a call whose result is dropped, if the callee does nothing but return that result.
 
 ::
 
     quicksort(a, low, middle)      a = quicksort(a, low, middle)
 
-The statement on the left runs, and changes nothing, since arrays of JAX are values. Nobody means it, so it is an error;
-the statement on the right is what was meant.
+The statement on the left runs and changes nothing, since JAX arrays are values. Nobody means it, so it is an error; the
+statement on the right is what was meant.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from hlobatch.ir.program import Function, Program
 
 
 def check_dropped_results(program: Program, found: Inference) -> None:
-    """Refuse calls whose values are dropped, of what prints nothing, raises nothing and changes nothing.
+    """Refuse calls whose result is dropped, if the callee prints nothing, raises nothing and changes nothing.
 
     Raises:
-        UnsupportedSyntaxError: There is one.
+        UnsupportedSyntaxError: There is such a call.
     """
     for function in program.all_functions:
         for op, prints in _operations(function, found):
@@ -42,7 +42,7 @@ def check_dropped_results(program: Program, found: Inference) -> None:
 
 
 def _operations(function: Function, found: Inference) -> Iterator[tuple[Op, bool]]:
-    """The operations of a function that are reached, and whether one by itself has the host do anything."""
+    """The operations of a function that are reached, each with whether it has an effect on the host."""
     for block in function.graph:
         place = (function.name, block.name)
         if place in found.reached:
@@ -52,14 +52,14 @@ def _operations(function: Function, found: Inference) -> Iterator[tuple[Op, bool
 
 
 def _is_dropped(op: Op, found: Inference) -> bool:
-    """Whether all that an operation gives is a value that nobody asked for, of something that differs between lanes."""
+    """Whether the only result of an operation is a value that the user's code drops and that has arrays."""
     if len(op.defs) != 1 or not user_name(op.defs[0]).startswith(f"${DROPPED}"):
         return False
     return op.defs[0] in found.types and bool(found.types[op.defs[0]].tensor_leaves)
 
 
 def _may_print(function: Function, program: Program, found: Inference) -> bool:
-    """Whether a function, or one that it calls, has the host do anything."""
+    """Whether a function, or one that it calls, has an effect on the host."""
     pending, seen = [function.name], set[str]()
     while pending:
         name = pending.pop()

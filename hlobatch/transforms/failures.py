@@ -1,7 +1,7 @@
-"""A typed program -> the places where lanes may raise, and the program without results for failures that no lane has.
+"""Finds the statements by which a typed program may raise, and drops failure results from a program in which none can.
 
-A function gives back which failure a lane has had, if any, beside its result. Where no lane can reach a statement that
-raises, these results are dropped.
+A function returns, beside its result, the number of the lane's failure and the values of its exception. If no lane can
+reach a statement that raises, these results are dropped.
 
 ::
 
@@ -27,10 +27,10 @@ from hlobatch.prelude import is_of_prelude
 
 
 def raise_what_is_reached(program: Program, found: Inference) -> None:
-    """Raise now what every lane would raise, whatever its values are, as Python does at once.
+    """Raise an exception now if every lane would raise it with the same values, as Python would.
 
     Raises:
-        BatchTypeError: It does; what is raised is also one of the user's class.
+        BatchTypeError: Every lane raises; the error is also an instance of the user's class.
     """
     number = _failure_of_all(program, found)
     for failure in failures_of(program, found) if number else ():
@@ -41,7 +41,7 @@ def raise_what_is_reached(program: Program, found: Inference) -> None:
 
 
 def _failure_of_all(program: Program, found: Inference) -> int | None:
-    """The number of the failure that every lane ends with; 0 if with none, None if that differs or is not known."""
+    """The number of the failure with which every lane ends, 0 for none; None if that differs or is not known."""
     number = 0
     for place, index, op in _surely(program):
         if op is None:
@@ -55,14 +55,14 @@ def _failure_of_all(program: Program, found: Inference) -> int | None:
 
 
 def _known(traced: TracedFunction) -> int | None:
-    """The one Python number that code gives."""
+    """The Python number that traced code returns; None if its result is an array."""
     (type_,) = traced.written_types
     (leaf,) = type_.leaves
     return leaf.value if isinstance(leaf, Static) else None
 
 
 def _surely(program: Program) -> Iterator[tuple[Place, int, Op | None]]:
-    """The operations that every lane comes to, from the entry to the first branch; at last None if that is the end."""
+    """The operations that every lane runs, from the entry to the first branch; None last if the program ends there."""
     function = program.main_function()
     callers = list[tuple[Function, Block, int]]()
     block, first, seen = function.graph.enter_block(), 0, set[tuple[str, str, int, int]]()
@@ -89,7 +89,7 @@ def _surely(program: Program) -> Iterator[tuple[Place, int, Op | None]]:
 
 
 def failures_of(program: Program, found: Inference) -> tuple[Failure, ...]:
-    """The places where lanes may raise, in order; of a program in which branches decided at build time are jumps."""
+    """The statements that lanes may reach and that raise, by number, in a program with decided branches folded."""
     failures, of_library, calls = list[Failure](), list[Failure](), list[Relay]()
     for place, index, op in _reached(program, found):
         if isinstance(op.function, Relay):
@@ -107,7 +107,7 @@ def failures_of(program: Program, found: Inference) -> tuple[Failure, ...]:
 
 
 def _reached(program: Program, found: Inference) -> Iterator[tuple[Place, int, PrimOp]]:
-    """The primitives that some lane may reach."""
+    """The primitives that a lane may reach."""
     for function in program.all_functions:
         for block in function.graph:
             place = (function.name, block.name)
@@ -116,7 +116,7 @@ def _reached(program: Program, found: Inference) -> Iterator[tuple[Place, int, P
 
 
 def without_failures(program: Program) -> Program:
-    """The program whose functions no longer give back which failure a lane had; for programs in which none fails."""
+    """The program without failure numbers and exception values among the functions' results, as no lane can fail."""
 
     def results(names: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(name for name in names if user_name(name) not in (FAILURE, DETAILS))

@@ -7,10 +7,11 @@
       %f.norm = prim "norm(data)" (%f.t)        ==>      %f.norm = prim "norm(data)" ()      # likewise
       …                                                  …
 
-The values become captured arrays themselves, as if the user had computed them before. XLA would fold them if the arrays
-were constants of its module; they are operands, since it takes long to do so. A value lives as long as the program:
-small work is left to each run, and so are huge results. Of what captures nothing, such as a grid of numbers, only what
-takes long to compute is kept: all else is made in less time than it is read.
+The values become captured arrays themselves, as if the user had computed them before. XLA would fold them if the
+captured arrays were constants of its module; they are operands, since XLA takes long to fold. A value is kept as long
+as the program, so small computations are left to each run, and so are huge results. A result that depends on no array,
+such as a grid of numbers, is kept only if it takes long to compute: others are computed in less time than it takes to
+read them.
 """
 
 from __future__ import annotations
@@ -33,17 +34,18 @@ from hlobatch.ir.types import grouped
 from hlobatch.transforms.split_shared import MOST_BYTES_KEPT
 
 LEAST_OPERATIONS_FOLDED: Final = 2.0**16
-"""Operations from which a primitive is run while the program is compiled, which takes some ten milliseconds, instead of
-in each run. Found in 2026-11 with a logistic regression, each run of which transposed its regressors in 3 of 9.5
-milliseconds."""
+"""Operations from which a primitive is run once, while the program is compiled, which takes some ten milliseconds,
+instead of in each run. Found in 2026-11 with a logistic regression, each run of which transposed its regressors in 3
+of 9.5 milliseconds.
+"""
 LEAST_OPERATIONS_FOLDED_AN_ELEMENT: Final = 32.0
-"""Operations for each element of a result from which it is kept though it depends on no array: those of a random
-number. An `arange` of two million numbers, which is made faster than read, had made an exported file 4 MB larger
-(2026-11)."""
+"""Operations per element from which a result that depends on no array is kept: the cost of a random number. An `arange`
+of two million numbers, which is computed faster than it is read, had made an exported file 4 MB larger (2026-11).
+"""
 
 
 def fold_constants(program: Program) -> Program:
-    """The program with primitives in its entry block that depend on nothing as arrays."""
+    """The program in which primitives of the entry block that depend only on captured arrays return constants."""
     roots = shared_roots(program)
     known: dict[str, list[Any]] = {}
 
@@ -64,14 +66,14 @@ def fold_constants(program: Program) -> Program:
 
 
 def _computed(code: JaxprCode, tensors: Sequence[Any]) -> list[Any]:
-    """The results of a primitive, in one program, which has no room for what XLA fuses; its arrays are operands."""
+    """The results of a primitive, run as one XLA program, so that fused intermediates take no memory."""
     jaxpr = code.jaxpr.jaxpr
     run = jax.jit(lambda consts, *given: jaxpr_as_fun(ClosedJaxpr(jaxpr, consts))(*given))
     return list(run(code.jaxpr.consts, *tensors))
 
 
 def _is_worth_it(op: PrimOp, code: JaxprCode) -> bool:
-    """Whether a primitive can be run now, and had better be."""
+    """Whether a primitive can be run now, and is expensive enough."""
     closed = code.jaxpr
     jaxpr: Any = closed.jaxpr
     if jaxpr.effects or any(is_key(v.aval) for v in jaxpr.outvars) or any(map(is_tracer, closed.consts)):

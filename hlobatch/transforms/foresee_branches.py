@@ -1,4 +1,4 @@
-"""Copies a branch for the ways to it on which its outcome is known, so that these pass it by (jump threading).
+"""Copies a branch for paths on which its outcome is known, so that they skip it (jump threading).
 
 ::
 
@@ -15,9 +15,9 @@
     after:                                     …
       %$result = prim "new" (%new)
 
-So a loop whose first turn surely happens gives a value to the variables that its body assigns. The copies are more
-blocks to run, so this is done only where a variable would have no value otherwise. It runs on a program whose types are
-known, before primitives are specialized.
+After this, a loop whose condition is known to hold at first gives a value to the variables that its body assigns. The
+copies are additional blocks, so this is done only where a variable would have no value otherwise. It runs on a program
+whose types are known, before primitives are specialized.
 
 Reference: jump threading; Mueller and Whalley, Avoiding conditional branches by code replication (PLDI 1995).
 """
@@ -34,14 +34,14 @@ from hlobatch.ir.types import Static, Type
 from hlobatch.transforms.simplify_cfg import reachable
 
 Way = list[tuple[Block, str]]
-"""Blocks that control goes through, each with the one that it goes to next."""
+"""A path: blocks, each with the successor that control goes to next."""
 
 
 def foresee_branches(function: Function, types: Mapping[str, Type]) -> Function:
-    """The function with copies of branches for the ways to them on which the outcome is known.
+    """The function with branches copied for the paths on which their outcome is known.
 
     Args:
-        function: Its primitives run the user's Python.
+        function: A function whose primitives still run the user's Python.
         types: Types of the variables.
     """
     values, graph = KnownValues(types), function.graph
@@ -61,7 +61,7 @@ def foresee_branches(function: Function, types: Mapping[str, Type]) -> Function:
 
 
 def _way(graph: ControlFlowGraph, values: KnownValues, name: str, known: Known) -> Way:
-    """The way that control takes from a block, as far as the last branch that is known."""
+    """The path that control takes from a block, up to the last branch with a known outcome; empty if there is none."""
     way: Way = []
     decided = 0
     while name in graph and all(block.name != name for block, _ in way):
@@ -79,7 +79,7 @@ def _way(graph: ControlFlowGraph, values: KnownValues, name: str, known: Known) 
 
 
 def _next(block: Block, values: KnownValues, known: Known) -> str | None:
-    """Where control goes from a block, if that is known."""
+    """The successor that control goes to from a block; None if that is not known."""
     terminator = block.terminator
     if isinstance(terminator, GotoOp):
         return terminator.block
@@ -91,7 +91,7 @@ def _next(block: Block, values: KnownValues, known: Known) -> str | None:
 
 
 def _copies(way: Way, taken: set[str]) -> list[Block]:
-    """Blocks of its own for a way."""
+    """Copies of the blocks of a path, each of which jumps to the next."""
     names: list[str] = []
     for block, _ in way:
         names.append(unused(block.name, taken, separator="."))

@@ -1,8 +1,8 @@
-"""A simplified graph whose blocks are replaced one by one stays simplified.
+"""A control-flow graph that is kept simplified while its blocks are replaced one by one.
 
-What each replacement lets be merged, threaded or dropped is near it, and nothing else is looked at. It gives what
-``simplify_graph`` of ``simplify_cfg.py`` would give after each replacement, so that a pass that replaces many blocks
-takes time in proportion to them. Calls are not lowered yet.
+A replacement lets only blocks near it be merged, threaded or dropped, and only these are looked at. The result is what
+``simplify_graph`` of ``simplify_cfg.py`` would give after each replacement, so a pass that replaces many blocks takes
+time in proportion to their number. Calls are not lowered yet.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ class GraphInChange:
 
     Attributes:
         blocks: Its blocks by name, in order.
-        sources: For each block, and ``HALT``, those that may pass control to it.
+        sources: For each block and for ``HALT``, its predecessors.
     """
 
     def __init__(self, graph: ControlFlowGraph) -> None:
@@ -31,11 +31,11 @@ class GraphInChange:
         return ControlFlowGraph(tuple(self.blocks.values()))
 
     def is_only_from(self, name: str, source: str) -> bool:
-        """Whether control comes to a block from another one only."""
+        """Whether a block has ``source`` as its only predecessor."""
         return [*self.sources[name]] == [source]
 
     def replace(self, block: Block) -> list[str]:
-        """Put a block in the place of that of its name; the blocks that are others now, or have fewer sources."""
+        """Replace the block of the same name; returns the blocks that changed or lost predecessors by it."""
         self._changed = {}
         self._put(block)
         self._settle(block.name)
@@ -64,7 +64,7 @@ class GraphInChange:
             self._unlink(successor, name)
 
     def _settle(self, name: str) -> None:
-        """Simplify what a block that has changed, or whose end leads elsewhere, lets be simplified."""
+        """Simplify around a block that has changed, or whose successor has."""
         block = self.blocks[name]
         end = block.terminator
         if isinstance(end, BranchOp) and end.true_block == end.false_block:
@@ -85,7 +85,7 @@ class GraphInChange:
             self._settle(name)
 
     def _thread(self, block: Block, target: str) -> None:
-        """Send control past an empty block."""
+        """Send control past an empty block to its successor."""
         sources = [*self.sources[block.name]]
         for source in sources:
             self._put(self.blocks[source].retarget(lambda name: target if name == block.name else name))
@@ -94,13 +94,13 @@ class GraphInChange:
                 self._settle(source)
 
     def _is_empty_entry(self, block: Block, target: str) -> bool:
-        """Whether a block is the first, is no target, and does nothing but go to the second."""
+        """Whether a block is the entry, has no predecessor, and does nothing but go to the second block."""
         if block.name != self._entry or block.instructions or self.sources[block.name]:
             return False
         return [*self.blocks][:2] == [block.name, target]
 
     def _may_follow(self, block: Block, name: str) -> bool:
-        """Whether a block may be appended to one that jumps to it."""
+        """Whether the named block may be appended to one that jumps to it."""
         if name in (HALT, self._entry) or not self.is_only_from(name, block.name):
             return False
         return not self.blocks[name].sync and not (

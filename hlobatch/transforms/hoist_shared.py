@@ -40,7 +40,7 @@ def hoist_shared(program: Program) -> Program:
 def _without(
     function: Function, program: Program, roots: Mapping[str, str], aliases: Mapping[str, str], hoisted: list[PrimOp]
 ) -> Function:
-    """A function without its shared primitives, which go to ``hoisted``, and without parameters that never vary."""
+    """A function without its shared primitives, which are added to ``hoisted``, and without shared parameters."""
 
     def kept(op: Op) -> Iterator[Op]:
         if isinstance(op, PrimOp) and op.vars_out and all(roots.get(v) == v for v in op.vars_out):
@@ -56,7 +56,7 @@ def _without(
 
 
 def _in_order(ops: list[PrimOp]) -> list[PrimOp]:
-    """Primitives sorted so that each comes after those it reads from."""
+    """Primitives sorted so that each comes after those that compute its operands."""
     written = {v for op in ops for v in op.vars_out}
     ready: set[str] = set()
     ordered: list[PrimOp] = []

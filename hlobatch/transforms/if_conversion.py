@@ -26,9 +26,9 @@
       %r = prim "x" (%x)
       halt
 
-Primitives have no effects and are total, so running the side that is not taken changes nothing (speculation). It is
-worth it where a side takes less time than another turn of the loop that runs blocks. Code that might not end (an inner
-``while``) is never run speculatively.
+Primitives have no effects, so running the side that is not taken changes nothing (speculation). It pays if a side takes
+less time than another turn of the loop that runs blocks. Code that might not terminate (an inner ``while``) is never
+run speculatively.
 
 Reference: Allen et al. (1983), conversion of control dependence to data dependence.
 """
@@ -57,24 +57,24 @@ more turn through the loop over blocks costs a lane. Found in 2026-11 with Colla
 
 
 def convert_ifs(program: Program) -> Program:
-    """The typed program with calls, cheap branches converted."""
+    """The typed program with calls, with cheap branches converted to selects."""
     types = dict(program.var_defs)
     names = NewNames(types)
     return program.map_functions(lambda f: _Converter(f, types, names).converted()).replace(var_defs=types)
 
 
 class _Converter:
-    """Converts one function, branch by branch, the first that can be, until none is left to convert.
+    """Converts the branches of one function, the first that can be converted first, until none is left.
 
-    What is live where a block begins stays what it is, since a select reads a variable only where that went on as it
-    was. A branch that could not be converted can be only if something near it has changed.
+    The variables that are live at the beginning of a block stay the same: a select reads a variable only if it was live
+    already. A branch that could not be converted is tried again only if a block near it has changed.
 
     Attributes:
         function: The function as it was.
-        types: Types of all variables of the program, those of this pass among them.
-        new_name: Gives variables that the program does not have.
-        own: Variables that the function receives or writes; what all lanes share is another's.
-        live: What is live where each block begins.
+        types: Types of all variables of the program; those of new variables are added.
+        new_name: Makes names that the program does not have.
+        own: Variables that the function receives or writes, but not shared variables of other functions.
+        live: The variables that are live at the beginning of each block.
         graph: The graph as it is now.
     """
 
@@ -111,7 +111,7 @@ class _Converter:
                     heapq.heappush(work, order[name])
 
     def _near(self, changed: Iterable[str]) -> Iterator[str]:
-        """The blocks whose branches may be converted since others have changed."""
+        """The blocks whose branches have to be tried again after some blocks have changed."""
         for name in changed:
             yield name
             for source in self.graph.sources[name]:
@@ -124,10 +124,10 @@ class _Converter:
             return None
         return self._diamond(block) or self._short_circuit(block)
 
-    # Branches whose sides meet again
+    # Branches whose sides join
 
     def _diamond(self, block: Block) -> Block | None:
-        """The block with the sides of its branch run one after the other, if they meet in one place and are cheap."""
+        """The block with both sides of its branch run, if they join in one place and are cheap; else None."""
         branch = block.terminator
         assert isinstance(branch, BranchOp)
         sides = [self._side(block, name) for name in (branch.true_block, branch.false_block)]
@@ -147,11 +147,11 @@ class _Converter:
         return block.replace(instructions=instructions, terminator=GotoOp(join, location=branch.location))
 
     def _live(self, name: str) -> Names:
-        """What is live where a block begins, or the function ends."""
+        """The variables that are live at the beginning of a block, or for ``HALT`` at the function's end."""
         return read_after(self.function) if name == HALT else self.live[name]
 
     def _side(self, block: Block, name: str) -> _Side:
-        """What one side of a branch does before it goes on."""
+        """The operations of one side of a branch and its join point, which is the side itself if it cannot be run."""
         if name == HALT or not self.graph.is_only_from(name, block.name):
             return _Side((), name)
         other = self.graph.blocks[name]
@@ -162,7 +162,7 @@ class _Converter:
         return _Side(other.instructions, other.terminator.block)
 
     def _worth_it(self, ops: Iterable[Op], selected: Iterable[str]) -> bool:
-        """Whether code is cheap and safe to run where it was not asked for."""
+        """Whether operations are cheap, with the selects they need, and safe to run speculatively."""
         primitives = [op for op in ops if isinstance(op, PrimOp)]
         if not all(op.code.is_total for op in primitives):
             return False
@@ -172,7 +172,7 @@ class _Converter:
     def _renamed(
         self, ops: Iterable[Op], word: str, only: Collection[str] | None = None
     ) -> tuple[list[Op], dict[str, str]]:
-        """Operations that write to variables of their own instead of any, or of some, and what those are called."""
+        """Operations in a row, renamed to write to new variables, and the new names (``with_own_results``)."""
         return with_own_results(ops, lambda variable: self._fresh(variable, word), only)
 
     def _fresh(self, variable: str, word: str) -> str:
@@ -181,10 +181,10 @@ class _Converter:
         self.types[name] = self.types[variable]
         return name
 
-    # Conditions in a row
+    # Conditions one after the other
 
     def _short_circuit(self, block: Block) -> Block | None:
-        """The block with its condition joined to that of the next, if both go to one place where they fail."""
+        """The block with its condition joined to the next one's, if both fail to the same place; else None."""
         branch = block.terminator
         assert isinstance(branch, BranchOp)
         for name, other_side in ((branch.true_block, branch.false_block), (branch.false_block, branch.true_block)):
@@ -199,7 +199,7 @@ class _Converter:
         return None
 
     def _ways_out(self, block: Block, name: str, ends: Sequence[str]) -> Iterator[_Side]:
-        """How a side of a branch comes to one of some blocks; one that returns, to where variables are given back."""
+        """How a side of a branch leads to one of ``ends``, which may be a block that returns what the side returns."""
         side = self._side(block, name)
         if side.join in ends:
             yield side
@@ -211,7 +211,7 @@ class _Converter:
                     yield _Side((*ops, written), end)
 
     def _as_given_back(self, op: Op, end: str) -> PrimOp | None:
-        """A result in the variables that a block gives back, in order, if that is all the block does."""
+        """An operation that writes the result, made to write what ``end`` returns; None if ``end`` does more."""
         code = op.code.typed
         if end == HALT or not isinstance(op, PrimOp) or code is None:
             return None
@@ -243,7 +243,7 @@ class _Converter:
         return second if is_kept else None
 
     def _joined(self, block: Block, second: Block, side: _Side, changed: Sequence[str]) -> Block:
-        """The block with both conditions; ``changed`` is what the two ways to the end of the side may differ in."""
+        """The block with both conditions joined; ``changed`` are the variables to select at the join point."""
         first, then = block.terminator, second.terminator
         assert isinstance(first, BranchOp)
         assert isinstance(then, BranchOp)
@@ -266,7 +266,7 @@ class _Converter:
 
 @dataclass(frozen=True)
 class _Side:
-    """One side of a branch: what it does before the sides may meet, and where that is."""
+    """One side of a branch: its operations before the join point, and the join point."""
 
     ops: tuple[Op, ...]
     join: str

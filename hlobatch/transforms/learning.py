@@ -5,10 +5,10 @@
     def total(rule, n): …  rule(n) …          rule is a Python function with branches of its own:
     %$1 = prim "rule(n)" (%rule, %n)     ==>  %$1 = call @trapezoid(%n)
 
-The frontend builds control flow before types are known. What tracing finds out then, such as which function ``rule``
-is, may change the control flow: that is a fact (``analysis/facts.py``), and the program is built again with all facts
-that a round came by. The first program is built with no facts, which is all that most functions need. Code that is the
-same in the next program is not traced again.
+The frontend builds control flow before types are known. What tracing finds out, such as which function ``rule`` is, may
+change the control flow: it becomes a fact (``analysis/facts.py``), and the program is built again with all facts of the
+round. The first program is built with no facts, and most functions need no more. Code that is the same in the next
+program is not traced again.
 
 In a loop, variables have to keep their types from turn to turn. If that fails in a loop that turns a known number of
 times, the loop is unrolled, and each turn has its number as a constant; layers of several shapes, or a list that grows,
@@ -54,27 +54,27 @@ from hlobatch.transforms.made_again import made_again
 from hlobatch.transforms.pipeline import specialized_program
 
 MOST_FACTS: Final = 2_000
-"""Facts after which a program is given up: functions that make ever new functions would go on for ever."""
+"""Facts after which building is given up: a function that makes ever new functions would go on forever."""
 
 
 Make = Callable[[Facts], tuple[Program, Facts]]
-"""From facts to the untyped program, which may differ with more facts, and to all facts that it is made with."""
+"""Makes the untyped program from facts; returns it and the facts, to which making it may have added."""
 
 
 def learned_program(make: Make, in_types: Mapping[str, Type], *, writes_out: bool = True, room: int = 1) -> Program:
-    """The typed program.
+    """The typed program of a function.
 
-    Dicts are in the order in which their keys came, unless the program is none then: a dict that JAX sorted, as it does
-    those of arguments, and one that the code makes may be values of one variable. Those of the same keys are sorted.
+    Dicts keep their own order if a program can be typed that way. It may not: a dict that JAX has sorted, such as an
+    argument, and one that the code makes may be values of the same variable. Then dicts with these keys are sorted.
 
     Args:
         make: Makes the untyped program.
         in_types: Types of the program's inputs.
-        writes_out: Whether the turns of short loops over what is known are written out, though they need not be.
-        room: How many times as much containers have room for as they have at first, unless the user says.
+        writes_out: Whether short loops over known values are unrolled even if they need not be.
+        room: Factor on the initial capacity of containers, where the user gives none.
 
     Raises:
-        HloBatchError: Whatever is wrong with the program.
+        HloBatchError: Any error in the program.
     """
     learned = partial(_learned_program, make, in_types, writes_out, room)
     are_sorted: frozenset[Keys] | None = frozenset()
@@ -109,14 +109,14 @@ def _learned_program(make: Make, in_types: Mapping[str, Type], writes_out: bool,
 
 @dataclasses.dataclass(frozen=True)
 class _Attempt:
-    """What came of making the program.
+    """The result of making the program once.
 
     Attributes:
-        facts: What was known in the end.
-        loops: Places of the loops whose turns are written out, in every copy and every turn of loops around them.
-        program: The typed program, if there is one.
-        error: What is wrong, if there is none.
-        first: The name of the program's first function, if the program does not call it again.
+        facts: The facts at the end.
+        loops: The loops that are unrolled, wherever they are copied, in every turn of the loops around them.
+        program: The typed program; None if there is an error.
+        error: The error; None if there is a program.
+        first: The name of the program's first function, if no function of the program calls it.
     """
 
     facts: Facts
@@ -127,19 +127,19 @@ class _Attempt:
 
     @property
     def grown(self) -> set[tuple[str, int]]:
-        """The variables whose containers grow, and at which depth."""
+        """The variables that hold growing containers, each with the container's depth."""
         return {(fact.variable, fact.depth) for fact in self.facts.all_of(Grows)}
 
     @property
     def gives_none(self) -> bool:
-        """Whether what is wrong is that the result is None in some lanes."""
+        """Whether the error is that the result is None in some lanes."""
         return self.error is not None and self.error.none_or_value == RESULT
 
     def is_as_wrong_as(self, other: _Attempt) -> bool:
         if self.error is None or other.error is None:
             return False
         if other.error.may_grow and (self.grown == other.grown or {*self.error.may_grow} & {*other.error.may_grow}):
-            return True  # turn by turn
+            return True  # the same container fails to grow, one turn later
         mine, others = ((e.message, e.location, e.within, e.none_or_value) for e in (self.error, other.error))
         return mine == others
 
@@ -152,7 +152,7 @@ def _attempt(
     turns: Mapping[LoopSite, int],
     is_trial: bool = False,
 ) -> _Attempt:
-    """Make the program, as often as more is learned; of some loops the turns are written out, or the first of them."""
+    """Make the program until no more facts are learned, with ``loops`` unrolled (in a trial, their first turns)."""
     for rounds in itertools.count():
         facts = _with_turns(facts, loops, turns, is_trial)
         try:
@@ -177,7 +177,7 @@ def _attempt(
             if len(errors) < len(learned.facts):
                 facts = after(facts, learned)
                 continue
-            error = errors[0]  # to know of the method does not help
+            error = errors[0]  # the facts are known already, and did not help
         except HloBatchError as wrong:
             error = wrong
         if _with_turns(facts, loops, turns, is_trial) is facts:
@@ -194,7 +194,7 @@ def _first(program: Program) -> str | None:
 
 
 def _with_turns(facts: Facts, loops: frozenset[LoopSite], turns: Mapping[LoopSite, int], is_trial: bool) -> Facts:
-    """The facts, and that turns of some loops are to be written out, as far as it is known how many they are."""
+    """The facts, and a fact for each of ``loops`` that it is to be unrolled, if its number of turns is known."""
     for site, count in turns.items():
         if site.anywhere in loops and facts.of(Turns, site) is None:
             facts = facts.and_also(Learned(site, Turns(count, is_trial)))
@@ -202,7 +202,7 @@ def _with_turns(facts: Facts, loops: frozenset[LoopSite], turns: Mapping[LoopSit
 
 
 def _others(wrong: _Attempt, attempt: Callable[..., _Attempt], turns: Mapping[LoopSite, int]) -> Iterator[_Attempt]:
-    """What else can be tried where something is wrong."""
+    """Other attempts to try where one has failed, the most likely first."""
     besides = functools.cache(lambda: [*_widened_besides(wrong, turns)])
     if wrong.error is not None and wrong.error.none_or_value and not wrong.gives_none:
         fact = MayBeNone(wrong.error.none_or_value)
@@ -216,14 +216,14 @@ def _others(wrong: _Attempt, attempt: Callable[..., _Attempt], turns: Mapping[Lo
 
 
 def _with_widened(facts: Facts, widened: Sequence[MayBeNone | Grows]) -> Facts:
-    """The facts, and that some variables may be None or grow; where one grows, all else is found out anew."""
+    """The facts, and that some variables may be None or grow; if one grows, most other facts are learned anew."""
     if any(isinstance(fact, Grows) for fact in widened):
         facts = Facts({of: fact for of, fact in facts.known.items() if of[0] in (MayBeNone, Grows, GoesOver)})
     return Facts({**facts.known, **{(type(fact), fact.site): fact for fact in widened}})
 
 
 def _widened_besides(wrong: _Attempt, turns: Mapping[LoopSite, int]) -> Iterator[MayBeNone | Grows]:
-    """What else may be None or grow, as far as that is the first that would be tried, one after the other."""
+    """The other variables that would be widened in the attempts after this one, so that all are widened at once."""
     assert wrong.error is not None
     for error in wrong.error.look_on() if wrong.error.look_on else ():
         if error.none_or_value and error.none_or_value != RESULT:
@@ -237,10 +237,10 @@ def _widened_besides(wrong: _Attempt, turns: Mapping[LoopSite, int]) -> Iterator
 
 
 def _with_a_result(attempts: Iterable[_Attempt], attempt: Callable[..., _Attempt]) -> _Attempt:
-    """The program whose result may be None as far as its types say, and whose lanes fail where it is.
+    """An attempt in which lanes fail where the result is None, if the result's type says only that it may be.
 
     Raises:
-        HloBatchError: The result is None in some lanes, whatever comes; or what is wrong is another thing.
+        HloBatchError: The result is still None in some lanes, or the error is another one.
     """
     *_, last = attempts = list(attempts)
     wrong = next((one for one in attempts if one.gives_none), last)
@@ -257,10 +257,10 @@ def _with_a_result(attempts: Iterable[_Attempt], attempt: Callable[..., _Attempt
 def _with_loops_written_out(
     wrong: _Attempt, attempt: Callable[..., _Attempt], turns: Mapping[LoopSite, int]
 ) -> Iterator[_Attempt]:
-    """Attempts with loops that an error is in written out: each one, from the innermost, and then all of them.
+    """Attempts with the loops around an error unrolled: each alone, from the innermost, and then all of them.
 
-    How often a loop turns may be known only where one around it is written out. What is as wrong in the first turns is
-    not written out to the end.
+    The number of turns of a loop may be known only once a loop around it is unrolled. If the first turns fail in the
+    same way, the rest is not unrolled.
     """
 
     def written(before: _Attempt, loops: Iterable[LoopSite]) -> _Attempt:
@@ -282,9 +282,9 @@ def _with_loops_written_out(
 
 
 def _loops_around(attempt: _Attempt, turns: Mapping[LoopSite, int]) -> list[LoopSite]:
-    """The loops that an error may be due to and that are not written out yet, from the innermost.
+    """The loops that an error may be due to and that are not unrolled yet, from the innermost.
 
-    These are those around it, and those over texts, wherever it is; as far as that is not too much.
+    These are the loops around the error's places, and loops over strings anywhere, up to a limit of statements.
     """
     error = attempt.error
     assert error is not None

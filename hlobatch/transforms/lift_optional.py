@@ -1,4 +1,4 @@
-"""Converts values on their way to a variable that may be None in some lanes to what it holds: a flag and the value.
+"""Converts values that are assigned to a variable that may be None in some lanes: to a flag and the value.
 
 ::
 
@@ -6,8 +6,8 @@
     %y = call @step(%best, %x)      ==>          %best:given = prim "move" (%best); %y = call @step(%best:given, %x)
 
 The result of a primitive is converted in the primitive itself, when it gets its types (``specialize.py`` calls
-``lifted``). The pass ``lift_optional`` converts arguments and results of calls: a value may be None in the callee and
-not in the caller, or the other way round.
+``lifted``). The pass ``lift_optional`` converts arguments and results of calls: a variable may hold None in the callee
+but not in the caller, or the other way round.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from hlobatch.ir.types import Type, rebuilt
 
 
 def lifted(function: TracedFunction, held: Sequence[Type]) -> TracedFunction:
-    """A primitive's code, which gives what the variables hold that it writes to."""
+    """A primitive's code with its results converted to the types of the variables that it writes."""
     targets = [
         wanted if needs_lift(type_, wanted) else type_ for type_, wanted in zip(function.out_types, held, strict=True)
     ]
@@ -45,7 +45,7 @@ def lifted(function: TracedFunction, held: Sequence[Type]) -> TracedFunction:
 
 
 def lift_optional(program: Program) -> Program:
-    """The typed program with calls, which pass on and give back what those hold that receive it."""
+    """The typed program with calls whose arguments and results are converted to the receiving variables' types."""
     if not any(map(may_need_lift, program.var_defs.values())):
         return program
     types = dict(program.var_defs)
@@ -83,7 +83,7 @@ def _with_lifted_calls(program: Program, function: Function, types: dict[str, Ty
 
 
 def _differ(types: Mapping[str, Type], name: str, other: str) -> bool:
-    """Whether one variable may be None where the other is not."""
+    """Whether a value of one variable has to be converted for the other."""
     mine, others = types.get(name), types.get(other)
     return mine is not None and others is not None and needs_lift(others, mine)
 
@@ -99,7 +99,7 @@ def _moved(
     call: FunctionCallOp,
     onto: Sequence[str] | None = None,
 ) -> tuple[list[Op], list[str]]:
-    """Copies of variables as others hold them, where that differs, and the names of what holds them now."""
+    """Copies of ``sources`` converted to the types of ``targets`` where these differ, and the names to use instead."""
     ops: list[Op] = []
     names: list[str] = []
     for index, (source, target) in enumerate(zip(sources, targets, strict=True)):

@@ -1,4 +1,4 @@
-"""A jaxpr on single numbers -> the same results computed on arrays, where the numbers are elements of arrays.
+"""Evaluates a jaxpr on single numbers with arrays, where numbers are elements of arrays.
 
 ::
 
@@ -6,9 +6,9 @@
     d = b + 1                            ==>   d = counts[1] + 1
     as_one(a, d, c)                            dynamic_update_slice(counts, [d], (1,))
 
-While the jaxpr is evaluated, an element of an array is a pair of the array and a position (``Element``). It is sliced
-out of the array only where an equation computes with it. An array that is put together again of the elements of one
-array, each at its position, is that array, with an update of what differs. So nothing is computed for elements that a
+During evaluation, an element of an array is a pair of the array and a position (``Element``). It is sliced out of the
+array only if an equation computes with it. Where an array is put together from the elements of one array, each at its
+own position, the result is that array, updated where elements differ. So nothing is computed for elements that a
 statement neither reads nor writes.
 """
 
@@ -28,8 +28,9 @@ from hlobatch.ir.evaluation import evaluated
 from hlobatch.ir.joined import makes_one, makes_parts
 
 MOST_PIECES_UPDATED: Final = 4
-"""Pieces of an array that are written one by one. With more pieces a new array is concatenated, unless most elements
-stay what they are. Chosen by judgement when lists were first merged (2026-11-27), not measured."""
+"""Pieces of an array that are updated one by one. With more pieces, a new array is concatenated, unless most elements
+stay the same. Chosen by judgement when lists were first merged (2026-11-27), not measured.
+"""
 
 
 @dataclass(frozen=True)
@@ -39,8 +40,8 @@ class Element:
     Attributes:
         array: The array.
         position: The index of the element.
-        dtype: Of the number, which may be another than the array's: a conversion waits until the number is needed.
-        weak: Whether the number is a Python scalar, which adopts the dtype of what it meets.
+        dtype: The number's dtype, which may differ from the array's: a conversion waits until the number is needed.
+        weak: Whether the number is a Python scalar, which adopts the dtype of the array it meets.
     """
 
     array: Any
@@ -49,7 +50,7 @@ class Element:
     weak: bool
 
     def follows(self, other: Any) -> bool:
-        """Whether the element comes next after another one of the same array, with the same dtype."""
+        """Whether this element comes right after ``other`` in the same array, with the same dtype."""
         is_near = isinstance(other, Element) and other.array is self.array and other.dtype == self.dtype
         return is_near and other.position + 1 == self.position
 
@@ -66,10 +67,10 @@ class ElementEvaluator:
 
     def __init__(self) -> None:
         self._numbers: dict[tuple[int, int, Any, bool], Any] = {}
-        self._arrays_alive: list[Any] = []  # ``_numbers`` knows arrays by their ids, which may not be given out again
+        self._arrays_alive: list[Any] = []  # ``_numbers`` has keys made of their ids, which must not be reused
 
     def results(self, closed: Any, arguments: Sequence[Any]) -> list[Any]:
-        """The results of a jaxpr, some of which may be ``Element``.
+        """The results of a jaxpr, each an array or an ``Element``.
 
         Args:
             closed: The jaxpr.
@@ -105,7 +106,7 @@ class ElementEvaluator:
         return weakly(array, aval.dtype) if aval.weak_type and not array.weak_type else array
 
     def as_array(self, value: Any) -> Any:
-        """A value as an array; an element is sliced out of the array that it is in."""
+        """A value as an array; an ``Element`` is sliced out of its array."""
         if not isinstance(value, Element):
             return value
         key = id(value.array), value.position, value.dtype, value.weak
@@ -115,7 +116,7 @@ class ElementEvaluator:
         return self._numbers[key]
 
     def joined(self, values: Sequence[Any], dtype: Any) -> Any:
-        """The array of some numbers: an update of the array that most of them are elements of, or a new one."""
+        """One array of some numbers: an update of the array that has most of them as elements, or a new array."""
         pieces = _pieces(values)
         base = _array_to_update(pieces, len(values))
         if base is None:
@@ -131,11 +132,11 @@ class ElementEvaluator:
 
 
 Piece = Sequence[Any]
-"""Numbers that follow each other in an array and can be written at once, as ``_pieces`` finds them."""
+"""Numbers next to each other that can be written to an array at once."""
 
 
 def _pieces(values: Sequence[Any]) -> list[list[Any]]:
-    """Numbers, divided into elements that follow each other in one array, known numbers, and computed numbers alone."""
+    """Splits numbers into consecutive elements of one array, runs of known numbers, and single traced numbers."""
     pieces = list[list[Any]]()
     for value in values:
         if pieces and _continues(pieces[-1][-1], value):
@@ -146,7 +147,7 @@ def _pieces(values: Sequence[Any]) -> list[list[Any]]:
 
 
 def _continues(last: Any, value: Any) -> bool:
-    """Whether a number belongs to the piece that ends with another one."""
+    """Whether a number belongs to the piece that ends with ``last``."""
     return value.follows(last) if isinstance(value, Element) else _is_known(value) and _is_known(last)
 
 
@@ -155,13 +156,13 @@ def _is_known(value: Any) -> bool:
 
 
 def _stands_in(piece: Piece, array: Any, position: int) -> bool:
-    """Whether an array has the numbers of a piece at some position already."""
+    """Whether a piece is what ``array`` already holds at a position."""
     first = piece[0]
     return isinstance(first, Element) and first.array is array and first.position == position
 
 
 def _array_to_update(pieces: Sequence[Piece], size: int) -> Any:
-    """The array that has most of the numbers in their places; None if too many pieces differ from it."""
+    """The array that has most of the numbers at their positions; None if there is none, or too many pieces differ."""
     counts, arrays, position = dict[int, int](), dict[int, Any](), 0
     for piece in pieces:
         first = piece[0]

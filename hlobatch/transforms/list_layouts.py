@@ -1,12 +1,12 @@
-"""The type of a variable -> the type in which each list of numbers is one array, and which leaves the arrays stand for.
+"""Maps the type of a variable to one in which each list of numbers is one array.
 
 ::
 
     {"best": f32[], "counts": [i32[], … fifty of them]}
     ==>  {"best": f32[], "counts": i32[50]}     counts of items: (None, 50)
 
-Only a list of at least ``LEAST_NUMBERS_JOINED`` scalars of one type is merged; nested lists and tuples are merged as a
-whole, row behind row. The leaves of both types are in the same order, so a value of one is converted to the other by
+Only a list of at least ``LEAST_NUMBERS_JOINED`` scalars of one type is merged; a list of lists or tuples is merged as a
+whole, row by row. The leaves of both types are in the same order, so a value of one is converted to the other by
 walking over both.
 """
 
@@ -32,7 +32,8 @@ class ListLayout:
     Attributes:
         whole: The type as the user's code has it.
         merged: The type in which lists of numbers are arrays.
-        items: For each leaf of ``merged``, how many items its array has; None if it is a leaf of ``whole`` as it was.
+        items: For each leaf of ``merged``, the number of items in its array; None if it is a leaf of ``whole``,
+            unchanged.
     """
 
     whole: Type
@@ -81,7 +82,7 @@ def _merged(items: list[int | None], tree: Any) -> Any:
         items.append(None)
         return tree
     leaves = _leaves(tree)
-    if isinstance(tree, Growing):  # its items are an array already
+    if isinstance(tree, Growing):  # its items are stored in an array already
         items += [None] * len(leaves)
         return tree
     if _is_list_of_numbers(tree, leaves):
@@ -91,7 +92,7 @@ def _merged(items: list[int | None], tree: Any) -> Any:
 
 
 def _is_list_of_numbers(tree: Any, leaves: Sequence[Any]) -> bool:
-    """Whether a pytree is a list worth an array: nested or not, but with scalars of one type for all of its leaves."""
+    """Whether a pytree is a list worth an array: long enough, with only lists, tuples and scalars of one type in it."""
     is_long = type(tree) is list and len(leaves) >= LEAST_NUMBERS_JOINED
     return is_long and _are_alike(leaves) and _has_only_sequences(tree)
 

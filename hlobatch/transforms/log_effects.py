@@ -1,12 +1,12 @@
-"""Splits primitives that have the host do something (``print``, callbacks) into one that computes and a ``log``.
+"""Splits primitives with effects on the host (``print``, callbacks) into one that computes and a ``log``.
 
 ::
 
     prim "print(x, y + 1)" (%x, %y)      ==>      %$log1 = prim "print(x, y + 1)" (%x, %y)
                                                   log "print(x, y + 1)" (%$log1)
 
-The primitive that is left has no effects, like all others, so that passes need to know nothing of printing. Passes
-leave a ``log`` operation where it stands, since it is no primitive.
+The remaining primitive has no effects, like all others, so that passes need to know nothing of printing. Passes do not
+move a ``log`` operation, since it is not a primitive.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from hlobatch.ir.words import encoded, words_for
 
 
 def log_effects(program: Program) -> Program:
-    """The program, of which no primitive has the host do anything."""
+    """The program with all effects on the host in ``log`` operations."""
     if not any(op.code.has_host_do for op in program.ops):
         return program
     logging = _Logging(dict(program.var_defs))
@@ -41,13 +41,13 @@ def log_effects(program: Program) -> Program:
 
 @dataclass
 class _Logging:
-    """The effects of a program, as they are met, and the variables that hold their words."""
+    """Collects the effects of a program, and the types of the variables that hold their operands."""
 
     types: dict[str, Type]
     effects: list[Effect] = field(default_factory=list)
 
     def function(self, function: Function) -> Function:
-        """The function with its effects as operations."""
+        """The function with its effects as ``log`` operations."""
         return function.map_blocks(lambda block: block.expand_instructions(lambda op: self._ops(op, function.name)))
 
     def _ops(self, op: Op, name: str) -> Iterator[Op]:
@@ -65,7 +65,7 @@ class _Logging:
         yield from logs
 
     def _log(self, equation: Any, op: PrimOp, name: str) -> LogOp:
-        """The operation that notes an effect, which is one of the program's from here on."""
+        """The operation that logs an effect, which is added to the program's."""
         perform, prints = done_on_host(equation)
         leaves = _operands(equation)
         if sum(map(words_for, leaves)) > MOST_WORDS:
@@ -85,12 +85,12 @@ class _Logging:
 
 
 def _operands(equation: Any) -> list[TensorType]:
-    """The types of what the host is given: of arrays, whatever JAX makes of a Python number that meets one."""
+    """The types of an effect's operands, as arrays that are not weak."""
     return [TensorType(atom.aval.dtype, atom.aval.shape) for atom in equation.invars]
 
 
 def _performing(perform: Callable[..., object], leaves: list[TensorType], *, prints: bool) -> Callable[..., None]:
-    """What the host does, given NumPy's arrays."""
+    """The function that the host calls with an effect's operands, as NumPy arrays."""
 
     def run(*values: Any) -> None:
         arrays = [_as_keys(value, leaf) if leaf.is_key else value for value, leaf in zip(values, leaves, strict=True)]
@@ -109,7 +109,7 @@ def _as_keys(words: Any, leaf: TensorType) -> Any:
 
 
 def _computing(code: Any) -> Any:
-    """What code computes, and the words of what it would have the host look at."""
+    """The jaxpr of code without its effects, with the encoded operands of the effects as additional results."""
 
     def run(*arrays: Any) -> list[Any]:
         words: list[Any] = []

@@ -12,12 +12,12 @@
                                              %fib.l = prim "move" (%fib.$result)
                                              jump fib.b
 
-The caller saves what is live after the call and may be overwritten during it, nothing else, and as early as it can: an
-argument that is a saved variable in another state may then be made where that stands (``coalesce.py``). Return
-addresses live in a variable per recursion group (``$return``), which needs a stack only if the group calls itself other
-than in tail position. A call in tail position within its group moves the arguments and jumps: no push, no return
-address. Nor has a group one that is entered by a single call: its functions know where to go back to, and become part
-of their caller.
+The caller saves the variables that are live after the call and may be overwritten during it, and no others. It saves
+them as early as it can: an argument that is made from a saved variable may then be computed in place (``coalesce.py``).
+Addresses to return to are in one variable per recursion group (``$return``), which needs a stack only if the group
+calls itself other than in tail position. A call in tail position within its group moves the arguments and jumps,
+without a push or a return address. A group that is entered by a single call needs no return address either: its
+functions return to the one known block, and become part of their caller.
 
 All graphs become one; blocks keep their order, main's first, then each function's. The initial top of every ``$return``
 is ``HALT``, so that main's own tail call needs no return address either.
@@ -47,9 +47,9 @@ def lower_calls(program: Program) -> Program:
 
 
 def _with_shared_results(program: Program) -> Program:
-    """The program in which functions that end in calls of each other leave their results in the same variable.
+    """The program in which functions that tail-call each other have the same result variables.
 
-    Only then can a call in tail position be a jump. Functions whose results differ in type keep their own.
+    Only then can the tail call be a jump. Functions whose results differ in type keep their own variables.
     """
     graph = CallGraph(program)
     name = {v: v for f in program.all_functions for v in f.vars_out}
@@ -85,7 +85,7 @@ class _Lowering:
         self.counters = self._counters()
 
     def _ways_back(self) -> Mapping[str, str]:
-        """The block that a group of functions goes back to, where there is but one such block."""
+        """For each group of functions with a single call site outside, the block that it returns to."""
         entering: dict[str, list[CallSite]] = collections.defaultdict(list)
         for site in self.graph.sites:
             within = site.function.name != MAIN and self._group(site.function.name) == self._group(site.op.function)
@@ -102,7 +102,7 @@ class _Lowering:
         return self.graph.group(function)
 
     def _counters(self) -> Mapping[str, VariableAllocation]:
-        """The return-address variable of each recursion group that is returned to, with its allocation."""
+        """The return-address variables, with their allocation; groups that return to one known block have none."""
         found: dict[str, VariableAllocation] = {}
         for site in self.graph.sites:
             if not self._is_jump(site) and self._group(site.op.function) not in self.way_back:
@@ -116,7 +116,7 @@ class _Lowering:
         return self._group(function) + RETURN_ADDRESS
 
     def _is_jump(self, site: CallSite) -> bool:
-        """Whether a call is a plain jump: in tail position, within its group, and with the same result variables."""
+        """Whether a call becomes a plain jump: a tail call within its group, with the same result variables."""
         caller, callee = site.function, self.source.function(site.op.function)
         same_group = caller.name == MAIN or self._group(caller.name) == self._group(callee.name)
         return site.is_tail and same_group and caller.vars_out == callee.vars_out
@@ -144,16 +144,16 @@ class _Lowering:
                 yield from self._call(site, block.replace(name=name))
 
     def _onward(self, function: Function, terminator: Terminator) -> Terminator:
-        """Where a block goes, in the one graph of all functions."""
+        """The terminator with its targets renamed for the one graph of all functions."""
         end = HALT if function.name == MAIN else self.way_back.get(self._group(function.name), HALT)
         return terminator.retarget(lambda name: end if name == HALT else f"{function.name}.{name}")
 
     def _returns(self, function: Function) -> bool:
-        """Whether a function is left through a return address."""
+        """Whether a function returns through a return address."""
         return function.name != MAIN and self.counter(function.name) in self.counters
 
     def _leaving(self, function: Function, block: Block) -> Block:
-        """The block with a return through the function's return address, if it has one."""
+        """The block with a return in place of ``HALT``, if the function has a return address."""
         terminator = block.terminator
         if not self._returns(function) or HALT not in terminator.successors:
             return block
@@ -162,7 +162,7 @@ class _Lowering:
         return block.replace(terminator=terminator.retarget(lambda b: f"{block.name}.leave" if b == HALT else b))
 
     def _leave_by_branch(self, function: Function, block: Block) -> tuple[Block, ...]:
-        """The block in which a branch that leaves the function returns, if there is such a branch."""
+        """The extra block that returns, for a branch one side of which leaves the function; else none."""
         terminator = block.terminator
         if not self._returns(function) or not isinstance(terminator, BranchOp) or HALT not in terminator.successors:
             return ()
@@ -192,7 +192,7 @@ class _Lowering:
         yield Block(back, (*pop, *results), self._onward(site.function, block.terminator), location)
 
     def _moves(self, targets: tuple[str, ...], sources: tuple[str, ...], location: Location) -> tuple[Op, ...]:
-        """One parallel copy of what needs copying."""
+        """A parallel copy of sources to targets, without copies to itself and without Python objects."""
         types = self.source.var_defs
         pairs = [(t, s) for t, s in zip(targets, sources, strict=True) if t != s and t in types]
         pairs = [(t, s) for t, s in pairs if not types[t].is_static]

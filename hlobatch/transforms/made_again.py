@@ -1,8 +1,7 @@
-"""What makes a typed program -> the program, made once more if its code has added to objects outside of it.
+"""Makes a typed program a second time if its code has added to objects outside of it, to see whether that changes it.
 
-Code may remember what it has computed, in a dict or in an attribute that was None. That is so if nothing is added when
-the program is made again, and all code is as it was. What counts its calls, or asks whether it was called before, is
-refused.
+User code may memoize, in a dict or in an attribute that was None: then making the program again adds nothing, and gives
+the same code. Code that counts its calls, or asks whether it was called before, is refused.
 """
 
 from __future__ import annotations
@@ -15,11 +14,11 @@ from hlobatch.ir.program import Program
 
 
 def made_again(make: Callable[[], Program]) -> Program:
-    """The program.
+    """The program that ``make`` gives.
 
     Raises:
         UnsupportedSyntaxError: It depends on what its code has added to an object outside of it.
-        HloBatchError: Whatever is wrong with it.
+        HloBatchError: Any error of making the program.
     """
     with remembering() as notes:
         with remembered() as traced:

@@ -1,4 +1,4 @@
-"""Keeps a list of numbers as one array where lanes index it: the reverse of ``split_aggregates.py``.
+"""Keeps a list of numbers in one array if lanes index it: the reverse of ``split_aggregates.py``.
 
 ::
 
@@ -7,16 +7,16 @@
        fifty operands, a concatenation, a scatter,                   a scatter
        fifty results
 
-The program comes in typed, with calls, and goes out so. Only variables inside of it change their types: its inputs and
-results keep their structure.
+The input and the result are typed programs with calls. Only variables inside change their types: the program's inputs
+and results keep their structure.
 
-In the user's code a list of fixed length is a Python object, and stays one while types are found: its items may be of
-any type, and an item that is known stays known. Code that finds a number by a lane's index makes an array of all
-numbers first (``ir/joined.py``). This pass finds the variables that such code reads or writes, and those that exchange
-values with them, and lets each hold the array itself. So a table of thousands of numbers costs no more to compile than
-one of ten, and a store costs what it changes.
+In the user's code a list of fixed length is a Python object, and stays one during type inference: its items may be of
+any type, and an item with a known value stays known. Code that indexes the list by a lane's value makes one array of
+all numbers first (``ir/joined.py``). This pass finds the variables that such code reads or writes, and those that
+exchange values with them, and lets each hold the array itself. So a table of thousands of numbers costs no more to
+compile than one of ten, and a store costs no more than the numbers it changes.
 
-``list_layouts.py`` says what becomes of a type, ``list_elements.py`` what becomes of the code of a primitive.
+``list_layouts.py`` maps types, and ``list_elements.py`` maps the code of primitives.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def merge_lists(program: Program, *, keeps: bool = True) -> Program:
 
     Args:
         program: The program.
-        keeps: Whether variables keep the arrays. If not, each statement makes its own.
+        keeps: Whether variables hold the arrays. If not, each statement makes its own from the numbers.
     """
     if not all(op.code.is_open for op in program.ops if isinstance(op, PrimOp)):
         return program  # code that was read from a module stays as it is
@@ -61,13 +61,13 @@ def merge_lists(program: Program, *, keeps: bool = True) -> Program:
 
 
 def _works_on_arrays(op: Op) -> bool:
-    """Whether an operation makes an array of a list's numbers, or numbers of an array."""
+    """Whether an operation makes an array of a list's numbers, or numbers from an array."""
     code = op.code.rewritable
     return code is not None and any(makes_one(e) or makes_parts(e) for e in code.inlined.jaxpr.eqns)
 
 
 def _layouts(program: Program) -> dict[str, ListLayout]:
-    """The variables to merge: lists that lanes index, and lists that give values to such lists, or take them."""
+    """Layouts of the variables to merge: lists that lanes index, and lists that exchange values with such lists."""
     border = {*program.vars_in, *program.vars_out}
     layouts = {v: ListLayout.of(t) for v, t in program.var_defs.items() if v not in border}
     lists = {v for v, layout in layouts.items() if not layout.is_trivial}
@@ -91,7 +91,7 @@ def _exchanging(op: Op, lists: set[str], program: Program) -> list[set[str]]:
 
 
 def _reachable(start: Iterable[str], neighbours: Mapping[str, set[str]]) -> list[str]:
-    """The variables that can be reached from some variables."""
+    """The variables that can be reached from some variables, which are included."""
     pending = list(start)
     found = dict.fromkeys(pending)
     while pending:
@@ -102,7 +102,7 @@ def _reachable(start: Iterable[str], neighbours: Mapping[str, set[str]]) -> list
     return list(found)
 
 
-# What becomes of blocks and calls
+# Blocks and calls
 
 
 @dataclass
@@ -111,8 +111,8 @@ class _Merger:
 
     Attributes:
         program: The program as it was.
-        layouts: Of the variables that are merged; those that are made for calls are added.
-        types: Of all variables as they become; those that are made for calls are added.
+        layouts: Layouts of the merged variables; those of variables made for calls are added.
+        types: New types of all variables; those of variables made for calls are added.
     """
 
     program: Program
@@ -124,7 +124,7 @@ class _Merger:
         return graph.expand_blocks(lambda block: self._blocks(block, taken))
 
     def _blocks(self, block: Block, taken: set[str]) -> Iterator[Block]:
-        """The block; and one behind it where results of its call are converted, as a call ends its block."""
+        """The block, and, as a call ends its block, a second block if results of the call have to be converted."""
         ops, after = list[Op](), list[Op]()
         for op in block.instructions:
             if isinstance(op, PrimOp):
@@ -172,7 +172,7 @@ class _Merger:
         return is_merged and self.types[mine] != self.types[theirs]
 
     def _variable_like(self, theirs: str, mine: str) -> str:
-        """A new variable of the type that the callee's has, named after the caller's."""
+        """A new variable of the callee's type, named after the caller's variable."""
         new = unused(mine, self.types)
         self.types[new] = self.types[theirs]
         if theirs in self.layouts:
@@ -180,13 +180,13 @@ class _Merger:
         return new
 
     def _copy(self, source: str, target: str, type_: Type, op: FunctionCallOp) -> PrimOp:
-        """A move between two variables, at least one of which is merged; ``type_`` is what both were before."""
+        """A move between two variables, at least one of them merged; ``type_`` is the type of both before merging."""
         jaxpr = jax.make_jaxpr(lambda *arrays: arrays)(*(leaf.aval for leaf in type_.tensor_leaves))
         code = _Code(self.layouts, TracedFunction((type_,), (type_,), jaxpr))
         return code.of(PrimOp((source,), (target,), MOVE, target.rpartition(".")[2], location=op.location))
 
 
-# What becomes of a primitive
+# Primitives
 
 
 @dataclass(frozen=True)
@@ -194,8 +194,8 @@ class _Code:
     """The code of a primitive, on merged variables.
 
     Attributes:
-        layouts: Of the variables that are merged.
-        function: The code on the user's lists.
+        layouts: Layouts of the merged variables.
+        function: The code before, on lists of numbers.
     """
 
     layouts: Mapping[str, ListLayout]
@@ -213,7 +213,7 @@ class _Code:
         return self.layouts[variable].merged if variable in self.layouts else type_
 
     def _results(self, op: PrimOp, arrays: Iterable[Any]) -> list[Any]:
-        """The arrays of the results, for those of the operands."""
+        """Computes the arrays of the results from those of the operands."""
         supply, arguments = iter(arrays), list[Any]()
         for v, type_ in zip(op.vars_in, self.function.in_types, strict=True):
             arguments += self._opened(v, type_, supply)
@@ -225,12 +225,12 @@ class _Code:
         return found
 
     def _opened(self, variable: str, type_: Type, arrays: Iterator[Any]) -> Iterator[Any]:
-        """What the code is given for a variable: arrays, and elements of the arrays that lists have become.
+        """The tensors of a variable: arrays, and elements of the arrays that its lists have become.
 
         Args:
             variable: The variable.
             type_: The type that the code was traced for.
-            arrays: Those that the variable holds come next.
+            arrays: The stored arrays, those of this variable next.
         """
         if variable not in self.layouts:
             yield from itertools.islice(arrays, len(type_.tensor_leaves))
@@ -243,13 +243,13 @@ class _Code:
                     yield Element(array, position, leaf.dtype, leaf.weak) if merged.is_list else array
 
     def _closed(self, variable: str, type_: Type, values: Sequence[Any], evaluator: ElementEvaluator) -> Iterator[Any]:
-        """The arrays that a variable holds.
+        """The arrays that store a variable.
 
         Args:
             variable: The variable.
-            type_: The type of what the code gives back for it.
-            values: What the code gives back, leaf by leaf.
-            evaluator: What the code was evaluated with.
+            type_: The type of the code's result for it.
+            values: The code's result, leaf by leaf.
+            evaluator: The evaluator that computed the result.
         """
         if variable not in self.layouts:
             pairs = zip(values, type_.leaves, strict=True)

@@ -1,4 +1,4 @@
-"""The optimizations by their switches, and which of them a function is compiled with."""
+"""The optimizations that a function is compiled with, each with a switch."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from hlobatch.console import repr_of_settings
 class Optimizations:
     """The optimizations of a function. Each may be switched off, and results stay the same.
 
-    ``write_out_loops`` says how a program is built. The switches from ``merge_lists`` to ``ask_ahead`` are passes on
-    programs. The others, from ``compaction`` on, say how the lowered program is run.
+    ``write_out_loops`` affects how a program is built. The switches from ``merge_lists`` to ``ask_ahead`` are passes on
+    programs. The others, from ``compaction`` on, affect how the lowered program is run.
 
     Attributes:
         write_out_loops: Unroll short loops over what is known when the program is built.
@@ -38,9 +38,10 @@ class Optimizations:
             will do, instead of on all of them.
         tables: Read arguments that no lane assigns in place, in the array of all inputs, instead of giving each lane a
             copy: tables always, others if there is no queue.
-        few_lanes: Let the last lanes of a run go on by themselves, in a program for that few lanes.
-        kernels: Run lanes by code of their own on a CPU, where the target says that this is the faster form.
-        gangs: Run several lanes at once in the vectors of a thread, by code of their own, where the target says so.
+        few_lanes: Finish the last lanes of a run in a program for that few lanes.
+        kernels: Run each lane by machine code for one lane on a CPU, where the target expects that to be faster.
+        gangs: Run several lanes at once in the vectors of a thread, by machine code, where the target expects that
+            to be faster.
         one_kernel: Compile a small run on a CPU to one kernel of XLA's; in other runs of one lane, outline small
             operations that follow each other to a kernel.
     """

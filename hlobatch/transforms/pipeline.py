@@ -23,12 +23,12 @@ Observer = Callable[[str, Program], None]
 
 
 def specialized_program(program: Program, in_types: Mapping[str, Type], facts: Facts = NONE_KNOWN) -> Program:
-    """From the frontend's program to a typed one, whose primitives no longer run the user's Python.
+    """The typed program, whose primitives no longer run the user's Python.
 
     Args:
-        program: The untyped program.
+        program: The frontend's program, untyped.
         in_types: Types of its inputs.
-        facts: What is known about its variables.
+        facts: Facts that earlier rounds of tracing found.
     """
     if config.verify_each():
         verify(program)
@@ -36,10 +36,10 @@ def specialized_program(program: Program, in_types: Mapping[str, Type], facts: F
 
 
 def optimized_program(program: Program, shared: Collection[str] = (), optimizations: Optimizations = ALL) -> Program:
-    """From a typed program to an allocated one; both with calls.
+    """The allocated program of a typed one; both have calls.
 
     Args:
-        program: From ``specialized_program``.
+        program: A program from ``specialized_program``.
         shared: Inputs that all lanes share.
         optimizations: Which passes run.
     """
@@ -47,38 +47,38 @@ def optimized_program(program: Program, shared: Collection[str] = (), optimizati
 
 
 def computed_once(program: Program, shared: Collection[str], optimizations: Optimizations = ALL) -> Program:
-    """The typed program without what need not be computed in each lane or in each run; that is computed once."""
+    """The typed program with values computed once that are the same in each lane, or in each run."""
     program = program.replace(var_alloc=dict.fromkeys(shared, VariableAllocation.SHARED))
     return run(program, registry.ONCE, Given(optimizations))
 
 
 def allocated_program(program: Program, optimizations: Optimizations = ALL) -> Program:
-    """From a typed program to an allocated one: branches and loops as they are to run, and storage for variables."""
+    """The allocated program of a typed one, with branches and loops in their final form."""
     return run(program, registry.STORING, Given(optimizations))
 
 
 def with_few_blocks(program: Program, optimizations: Optimizations = ALL) -> Program:
-    """From a typed program to a typed one, its branches and loops as they are to run."""
+    """The typed program with branches and loops in their final form, not allocated."""
     return run(program, registry.BRANCHES, Given(optimizations))
 
 
 def lowered_program(program: Program, optimizations: Optimizations = ALL) -> Program:
-    """From a typed program with calls to one with explicit stacks."""
+    """The program with explicit stacks of an allocated program with calls."""
     return run(program, registry.LOWERING, Given(optimizations))
 
 
 def ordered_program(program: Program) -> Program:
-    """From a program with explicit stacks to the same with its blocks in the order in which they are run."""
+    """The program with explicit stacks with its blocks in the order in which they are run."""
     return run(program, registry.ORDERING, Given())
 
 
 def machine_program(program: Program, optimizations: Optimizations = ALL) -> Program:
-    """From a program with explicit stacks to the one that runs: results in parts, small blocks copied into others."""
+    """The program that runs, of one with explicit stacks: results in parts, small blocks copied into others."""
     return run(program, registry.FINISHING, Given(optimizations))
 
 
 def run(program: Program, passes: Sequence[Pass], given: Given) -> Program:
-    """Run those passes that are on, in order, verifying and dumping between them."""
+    """Run the passes that are switched on, in order, verifying and dumping after each."""
     for found in passes:
         if not found.runs(given):
             continue
@@ -96,7 +96,7 @@ _observers: contextvars.ContextVar[tuple[Observer, ...]] = contextvars.ContextVa
 
 @contextlib.contextmanager
 def observed(observer: Observer) -> Iterator[None]:
-    """A context in which ``observer`` is told of every pass that has run, and of the program the pass made."""
+    """Within it, ``observer`` is called after every pass with the pass's name and the program that it made."""
     token = _observers.set((*_observers.get(), observer))
     try:
         yield
@@ -108,7 +108,7 @@ _dumped = itertools.count()
 
 
 def dump(stage: str, code: object, suffix: str = ".txt") -> None:
-    """Write a program, or a module, as it is after a stage, if dumping is on."""
+    """Write a program, or a module, to a numbered file after a stage, if dumping is on."""
     folder = config.dump_directory()
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)

@@ -8,9 +8,9 @@
     %n = prim "move" (%m)
     push_jump …
 
-Between two calls in one block the saved value stays where it is, if nothing reads or writes the variable between, and
-nothing reads it after the push before it is written again. What may read it is the callee too: a parameter that is
-passed on as it is, in its own place, is not moved.
+Between two calls in one block the saved value stays in place, if no operation between reads or writes the variable, and
+if the variable is written before it is read after the push. The callee may be what reads it: a parameter that is passed
+on unchanged, in its own position, stays on the stack too.
 
 Reference: paper section 3.2, optimization 5.
 """
@@ -24,7 +24,7 @@ from hlobatch.ir.program import Block, Program
 
 
 def eliminate_pop_push(program: Program) -> Program:
-    """The program, calls lowered, without pop-push pairs that cancel."""
+    """The lowered program without pairs of pop and push that cancel."""
     live = live_out(program)
     graph = program.graph.map_blocks(lambda block: _block(block, live[block.name]))
     return program if graph == program.graph else program.replace(graph=graph)
@@ -56,7 +56,7 @@ def _matching_push(ops: list[Op], start: int, name: str) -> int | None:
 
 
 def _is_read(ops: list[Op], name: str, live: Names) -> bool:
-    """Whether a variable may be read by the last operations of a block, or, as it is then, after the block."""
+    """Whether a variable is live before the last operations of a block."""
     for op in reversed(ops):
         live = before(op, live)
     return name in live

@@ -1,4 +1,4 @@
-"""Integers divided by powers of two -> shifts; their remainders -> masks (strength reduction).
+"""Turns divisions of integers by powers of two into shifts, and remainders into masks (strength reduction).
 
 ::
 
@@ -6,10 +6,10 @@
     %f.o = prim "n % 2" (%f.n)      remainder(n, 2)       ==>   n & 1
 
 Python rounds a quotient down, and hardware rounds it towards zero. JAX makes ten operations of a Python division, among
-them a second division, and LLVM does not find out that they come to a shift. An arithmetic shift rounds down, and a
-mask is the remainder that goes with it, for negative numbers too.
+them a second division, and LLVM does not find out that they amount to a shift. An arithmetic shift rounds down, and a
+mask gives the matching remainder, for negative numbers too.
 
-To recognize the ten operations, a division is traced when the pass runs, and code is compared with the jaxpr of that.
+To recognize the ten operations, the pass traces a division with operands of the same types, and compares jaxprs.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ _CHEAPER: Final[Mapping[_Operation, _Cheaper]] = {
     jnp.floor_divide: _shifted,
     jnp.remainder: _masked,
 }
-"""By an operation on an integer and a power of two, the cheaper one that gives the same result."""
+"""By operation on an integer and a power of two, a cheaper operation with the same result."""
 
 
 def reduce_strength(program: Program) -> Program:
-    """The program with shifts and masks for what is divided by powers of two."""
+    """The program with shifts and masks in place of divisions by powers of two and their remainders."""
     changed = program.map_graphs(lambda graph: graph.map_blocks(lambda block: block.map_instructions(_reduced)))
     return program if changed == program else changed
 
@@ -83,7 +83,7 @@ def _evaluated(closed: ClosedJaxpr, found: Sequence[_Cheaper | None], arrays: Se
 
 
 def _cheaper(equation: Any) -> _Cheaper | None:
-    """What an equation comes to, if it divides a whole number by a power of two."""
+    """The cheaper operation for an equation that divides integers by a power of two; None for any other equation."""
     called = called_by(equation)
     if called is None or len(equation.invars) != 2:
         return None
@@ -107,7 +107,7 @@ def _is_power_of_two(number: int, most: int) -> bool:
 
 @cache
 def _code(operation: _Operation, *kinds: tuple[tuple[int, ...], str, bool]) -> ClosedJaxpr:
-    """What JAX makes of an operation."""
+    """The jaxpr that JAX calls for an operation."""
     avals = [jax.ShapeDtypeStruct(shape, dtype, weak_type=weak) for shape, dtype, weak in kinds]
     (equation,) = jax.make_jaxpr(operation)(*avals).jaxpr.eqns
     code = called_by(equation)

@@ -1,16 +1,16 @@
-"""The table of passes: what each is called, what it does, which switch turns it off, and in which order they run.
+"""The table of passes: the name of each, its summary, the switch that turns it off, and the order in which they run.
 
 ::
 
     TYPING    untyped program                   ->  typed program
-    ONCE      typed program                     ->  the same without what need not be computed in each lane or run
+    ONCE      typed program                     ->  the same, with what lanes or runs share computed once
     STORING   typed program                     ->  allocated program, its branches and loops as they are to run
     LOWERING  allocated program with calls      ->  program with explicit stacks
     ORDERING  program with explicit stacks      ->  its blocks in the order in which they are run
     FINISHING program with explicit stacks      ->  the program that is compiled
 
-``pipeline.py`` runs them; ``hlobatch trace --print-after`` and ``hlobatch-opt`` know them by their names. A pass that
-runs once more, after another one has changed what it looks at, has another name there, and is one pass all the same.
+``pipeline.py`` runs them; ``hlobatch trace --print-after`` and ``hlobatch-opt`` know them by these names. A pass that
+runs a second time, after another pass has given it something to do, has a second name, and is still one pass.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ Transform = Callable[[Program], Program]
 
 @dataclass(frozen=True)
 class Given:
-    """What a pass may be told besides the program.
+    """The arguments of a pass besides the program.
 
     Attributes:
         optimizations: Which passes run.
-        in_types: Types of the program's inputs; needed where it has none yet.
-        facts: What is known about its variables.
+        in_types: Types of the program's inputs; empty if the program is typed already.
+        facts: Facts that earlier rounds of tracing found.
     """
 
     optimizations: Optimizations = ALL
@@ -69,13 +69,14 @@ class Pass:
     """One pass.
 
     Attributes:
-        name: What it is called where passes are named.
-        summary: What it does, in one line; of one with a switch of its own, as ``Optimizations`` has it.
-        made: What it makes of a program, which depends on what it is told.
-        switches: The fields of ``Optimizations`` that are all on where it runs.
-        repeats: The name of the pass of which it is another run; nothing for most.
-        opens_code: Whether it does nothing unless it can look into what primitives compute, as JAX has traced it.
-        is_wanted: Whether it has anything to do, as far as what it is told says.
+        name: Its name in dumps and on the command line.
+        summary: A line that says what it does; the same as in ``Optimizations`` for a pass with a switch of its
+            own.
+        made: Makes the transformation from the arguments.
+        switches: The fields of ``Optimizations`` that all have to be on for it to run.
+        repeats: The name of the pass of which this is another run; empty for most.
+        opens_code: Whether it only works on primitives whose jaxpr is known, not on opaque code.
+        is_wanted: Whether it can have anything to do, given the arguments.
     """
 
     name: str
@@ -87,16 +88,16 @@ class Pass:
     is_wanted: Callable[[Given], bool] = lambda _: True
 
     def runs(self, given: Given) -> bool:
-        """Whether it runs."""
+        """Whether it runs with these arguments."""
         return self.is_wanted(given) and all(getattr(given.optimizations, switch) for switch in self.switches)
 
     def again(self, name: str, *switches: str) -> Pass:
-        """Another run of it, under another name; where these are on, too."""
+        """Another run of this pass under another name, if the given switches are on as well."""
         return replace(self, name=name, repeats=self.name, switches=(*self.switches, *switches))
 
 
 def _pass(name: str, transform: Transform, summary: str, switch: str = "", *, opens_code: bool = False) -> Pass:
-    """A pass that is told nothing."""
+    """A pass that needs no arguments."""
     return Pass(name, summary, lambda _: transform, (switch,) if switch else (), opens_code=opens_code)
 
 
@@ -104,7 +105,7 @@ def _uniform_loops_converted(given: Given) -> Transform:
     before_loops = [found.made(given) for found in (IF_CONVERSION, ROTATION) if found.runs(given)]
 
     def converted(program: Program) -> Program:
-        """The program without uniform loops, those around others included, which may have one block only then."""
+        """Converts uniform loops from the inside out: with an inner loop converted, an outer one may be one block."""
         while (inside := convert_uniform_loops(program)) is not program:
             program = reduce(lambda p, transform: transform(p), before_loops, inside)
         return program
@@ -114,7 +115,7 @@ def _uniform_loops_converted(given: Given) -> Transform:
 
 def _aggregates_split(given: Given) -> Transform:
     def split(program: Program) -> Program:
-        """The allocated program with aggregates split; parts that nothing reads are gone."""
+        """The allocated program with aggregates split, without parts that are not read."""
         parts = split_aggregates(program)
         if parts is program:
             return program
@@ -183,7 +184,7 @@ ONCE: Final = (
 )
 
 BRANCHES: Final = (IF_CONVERSION, ROTATION, IF_CONVERSION.again("if-conversion-rotated", "rotate_loops"))
-"""The passes that decide which branches and loops there are."""
+"""The passes that decide which branches and loops remain."""
 
 STORING: Final = (
     *BRANCHES,

@@ -1,4 +1,4 @@
-"""Gives back the arrays of a result from the variables that hold them, without a last block that puts it together.
+"""Returns the arrays of a result from the variables that hold them, without a final block that puts it together.
 
 ::
 
@@ -13,8 +13,8 @@
         %result = prim "(count, y)" (%f.count, %f.y)
         halt
 
-Once the last block is gone, the call in the first block is a jump. The structure of the user's result (a tuple, a dict)
-is known without the program, and is put together on the host.
+Without the final block, the call in the first block becomes a jump. The structure of the user's result (a tuple, a
+dict) is known without the program, so the host puts the result together.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from hlobatch.transforms.simplify_cfg import simplify_cfg
 
 
 def results_in_parts(program: Program) -> Program:
-    """The lowered program with the results' arrays, in order, in as many variables as they come from."""
+    """The lowered program with the variables that hold the results' arrays as outputs, in order."""
     last = [block for block in program.graph if HALT in block.terminator.successors]
     parts = _parts(program, last[0]) if len(last) == 1 else None
     if parts is None:
@@ -39,7 +39,7 @@ def results_in_parts(program: Program) -> Program:
 
 
 def _parts(program: Program, block: Block) -> tuple[str, ...] | None:
-    """The variables of whose arrays a block makes the results at its end, if it does no more than that to them."""
+    """The variables from which a block's last operation makes the results, if it does no more than that; else None."""
     if not block.instructions or len(block.terminator.successors) > 1:
         return None
     op = block.instructions[-1]

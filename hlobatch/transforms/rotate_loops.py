@@ -12,7 +12,7 @@
       jump head
 
 The head of the loop, which tests the condition, is copied to the block before the loop and to the end of its body. It
-has to be cheap, and to have just two ways to it: one into the loop, possibly the call of the function, and one back.
+has to be cheap, and to have just two predecessors: one outside the loop, or the function's entry, and one in the loop.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _WAYS = 2
 
 
 def rotate_loops(program: Program) -> Program:
-    """The typed program with calls, its loops tested at their ends."""
+    """The typed program with calls, with loop conditions tested at the end of the body."""
     rotated = program.map_graphs(partial(_rotated, program))
     return program if rotated == program else rotated
 
@@ -62,7 +62,7 @@ def _in_loop(graph: ControlFlowGraph, block: Block) -> bool:
 
 
 def _with_head(graph: ControlFlowGraph, block: Block, heads: set[str]) -> Block:
-    """The block with the condition it jumps to tested in place."""
+    """The block with the condition of the loop head that it jumps to tested in place of the jump."""
     if not isinstance(block.terminator, GotoOp) or block.terminator.block not in heads:
         return block
     head = graph.block(block.terminator.block)

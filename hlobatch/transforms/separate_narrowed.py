@@ -28,13 +28,13 @@ from hlobatch.ir.ops import GotoOp, PrimOp, renaming
 from hlobatch.ir.program import Block, Function, Program
 
 Definition = tuple[str, str, int]
-"""A variable, and where it is written: block and position."""
+"""A variable and the block and position of an operation that writes it."""
 Reaching = Mapping[str, frozenset[Definition]]
-"""For some variables that are live, the definitions that may be the last ones; block "" is where they have no value."""
+"""For some live variables, the definitions that reach this point; block "" stands for no value yet."""
 
 
 def separate_narrowed(program: Program) -> Program:
-    """The untyped program with copies where narrowed variables meet themselves."""
+    """The untyped program with a copy where a narrowed variable joins another definition of it."""
     return program.map_functions(_separated)
 
 
@@ -74,7 +74,7 @@ def _separated(function: Function) -> Function:
 
 
 def _reaching_definitions(function: Function, names: Collection[str]) -> Solution[Reaching]:
-    """For each block, the definitions of some variables that may be the last ones, as far as these are live."""
+    """For each block, the definitions of some variables that reach it, as long as the variables are live."""
     live = liveness(function)
     written = {
         block.name: {

@@ -1,4 +1,4 @@
-"""Merges straight lines and equal blocks, threads jumps, turns tail calls into jumps, drops unreachable blocks.
+"""Merges straight lines and identical blocks, threads jumps, turns tail calls into jumps, drops unreachable blocks.
 
 ::
 
@@ -22,8 +22,8 @@ function that returns with no return address left halts.
     b:
       return by %f.$return
 
-Blocks that end in a call, and blocks marked by ``hb.sync()``, keep their borders. The first block stays the entry, and
-the order of the blocks that remain does not change.
+Blocks that end in a call, and blocks marked by ``hb.sync()``, are not merged with the blocks after or before them. The
+first block stays the entry, and the order of the remaining blocks does not change.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ def simplify_graph(graph: ControlFlowGraph, stacked: Collection[str] = ()) -> Co
 
     Args:
         graph: The graph.
-        stacked: Return addresses that have a stack. Where there are some, returns are often alike.
+        stacked: Return address variables that have a stack. If there are any, blocks that only return are often
+            identical.
     """
     while True:
         before = graph
@@ -62,7 +63,7 @@ def simplify_graph(graph: ControlFlowGraph, stacked: Collection[str] = ()) -> Co
 
 
 def merge_alike(graph: ControlFlowGraph) -> ControlFlowGraph:
-    """Send control to the first of several blocks that do the same and go to the same place."""
+    """Send control to the first of several blocks with the same instructions and terminator."""
     first: dict[Any, str] = {}
     name_of = {
         block.name: first.setdefault((block.instructions, block.terminator, block.sync), block.name) for block in graph
@@ -73,9 +74,10 @@ def merge_alike(graph: ControlFlowGraph) -> ControlFlowGraph:
 
 
 def thread_jumps(graph: ControlFlowGraph, stacked: Collection[str] = ()) -> ControlFlowGraph:
-    """Send jumps to an empty block on to where it goes, and turn branches to one place and last calls into jumps.
+    """Thread jumps to empty blocks, and turn branches with equal targets and tail calls into jumps.
 
-    A return address in a register stays what it is after a return, so that somebody has to say where to return to.
+    A tail call becomes a jump only if the return address has a stack: a return does not restore an address in a
+    register, so that a call has to set it.
     """
     entry = graph.enter_block().name
     onward = {
@@ -92,7 +94,7 @@ def thread_jumps(graph: ControlFlowGraph, stacked: Collection[str] = ()) -> Cont
         return name
 
     def returns_for(block: Block, call: PushGotoOp) -> bool:
-        """Whether who is called may return for a block."""
+        """Whether the callee may return in the block's place, because nothing is left to do after the call."""
         back = graph.block(call.push_block)
         is_last = back.ops == (IndirectGotoOp(call.counter),)
         if block.name == entry and not any(entry in other.terminator.targets for other in graph):
@@ -104,7 +106,7 @@ def thread_jumps(graph: ControlFlowGraph, stacked: Collection[str] = ()) -> Cont
         if isinstance(terminator, PushGotoOp):
             if returns_for(block, terminator):
                 return GotoOp(final(terminator.goto_block), location=terminator.location)
-            # a call comes back to a block
+            # HALT is no block that a call could return to
             return terminator.retarget(lambda name: name if final(name) == HALT else final(name))
         terminator = terminator.retarget(final)
         if isinstance(terminator, BranchOp) and terminator.true_block == terminator.false_block:
@@ -115,7 +117,7 @@ def thread_jumps(graph: ControlFlowGraph, stacked: Collection[str] = ()) -> Cont
 
 
 def without_empty_entry(graph: ControlFlowGraph) -> ControlFlowGraph:
-    """Start at the second block where the first does nothing but go there."""
+    """The graph without its first block if that only jumps to the second."""
     first, *rest = graph.blocks
     if first.instructions or not rest or first.terminator.successors != (rest[0].name,):
         return graph
@@ -126,7 +128,7 @@ def without_empty_entry(graph: ControlFlowGraph) -> ControlFlowGraph:
 
 
 def reachable(graph: ControlFlowGraph) -> ControlFlowGraph:
-    """Only the blocks that control may reach from the entry."""
+    """The graph without blocks that cannot be reached from the entry."""
     reached = machine_flow.reachable({block.name: block.targets for block in graph}, [graph.enter_block().name])
     return ControlFlowGraph(tuple(block for block in graph if block.name in reached))
 
@@ -146,7 +148,7 @@ def merge_lines(graph: ControlFlowGraph) -> ControlFlowGraph:
 
 
 def _follower(blocks: dict[str, Block], name: str, entries: collections.Counter[str]) -> Block | None:
-    """The block that can be appended to another, if there is one."""
+    """The block that can be appended to the named one; None if there is none."""
     block = blocks[name]
     if not isinstance(block.terminator, GotoOp) or block.terminator.block in (HALT, name):
         return None

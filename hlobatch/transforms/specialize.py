@@ -1,7 +1,7 @@
-"""Untyped program and the types of its inputs -> typed program, whose primitives no longer run the user's Python.
+"""Specializes an untyped program for the types of its inputs: its primitives no longer run the user's Python.
 
-Branches decided when the program is built become jumps; what they cut off is gone; Python objects leave the primitives,
-as do arrays of which only the type matters.
+Branches decided when the program is built become jumps, and blocks that cannot be reached then are dropped. Python
+objects are no longer operands or results of primitives, and neither are arrays of which only the type matters.
 
 ::
 
@@ -35,7 +35,7 @@ from hlobatch.transforms.simplify_cfg import reachable, simplify_cfg
 from hlobatch.transforms.split_live_ranges import split_live_ranges
 
 Infer = Callable[[Program], Inference]
-"""From a program to what type inference finds."""
+"""Infers the types of a program."""
 
 
 def specialize(program: Program, in_types: Mapping[str, Type], facts: Facts = NONE_KNOWN) -> Program:
@@ -44,10 +44,10 @@ def specialize(program: Program, in_types: Mapping[str, Type], facts: Facts = NO
     Args:
         program: Calls not lowered, variables renamed by live range.
         in_types: Types of its inputs.
-        facts: What is known about its variables.
+        facts: Facts that earlier rounds of tracing found.
 
     Raises:
-        BatchTypeError: Types disagree, or some call never returns.
+        BatchTypeError: Types conflict, or a call never returns.
         UndefinedVariableError: A variable may be read before it has a value.
         UnsupportedSyntaxError: See ``infer_types``.
     """
@@ -63,7 +63,7 @@ def specialize(program: Program, in_types: Mapping[str, Type], facts: Facts = NO
     typed = typed.map_functions(lambda f: _traced(f, found)).replace(failures=failures)
     if typed.vars_out[1:] and not failures:
         typed = without_failures(typed)
-    elif typed.vars_out[1:] and found.types[typed.vars_out[-2]].is_static:  # each is caught
+    elif typed.vars_out[1:] and found.types[typed.vars_out[-2]].is_static:  # every failure is caught
         typed = typed.replace(vars_out=typed.vars_out[:1], failures=())
     mentioned = {v for f in typed.all_functions for v in (*f.vars_in, *f.vars_out)}
     mentioned |= {v for op in typed.ops for v in (*op.uses, *op.defs)}
@@ -73,7 +73,7 @@ def specialize(program: Program, in_types: Mapping[str, Type], facts: Facts = NO
 
 
 def _check_results(program: Program) -> None:
-    """Refuse results that are None in some lanes, or have another length in each."""
+    """Refuse results that are None in some lanes, or whose length differs between lanes."""
     _check_lengths(program)
     if not any(differs_by_lane(program.var_defs[name]) for name in program.vars_out if name in program.var_defs):
         return
@@ -81,7 +81,7 @@ def _check_results(program: Program) -> None:
 
 
 def _check_lengths(program: Program) -> None:
-    """Refuse results whose containers have another length in each lane."""
+    """Refuse results with containers whose length differs between lanes."""
     if any(program.var_defs[name].grows for name in program.vars_out if name in program.var_defs):
         raise BatchTypeError(
             "the length of what is returned here differs between lanes, and results are arrays",
@@ -102,15 +102,15 @@ def _place_of_results(program: Program) -> Location:
 
 
 def _decided(program: Program, infer: Infer) -> tuple[Program, Inference]:
-    """The program with decided branches as jumps, and its types."""
+    """The program with decided branches turned into jumps, and its types."""
     program, found = _inferred(program, infer)
     return program.map_functions(lambda f: _folded(f, found)), found
 
 
 def _defined(program: Program, found: Inference, infer: Infer) -> tuple[Program, Inference]:
-    """The program, in which every variable that is read has a value.
+    """The program and its types, such that every variable that is read has a value.
 
-    Where one may have none, branches are foreseen: what a loop assigns has a value if its first turn surely happens.
+    If a variable may have none, jumps are threaded: if the first turn of a loop surely happens, so do its assignments.
     """
     try:
         check_definedness(program)
@@ -126,9 +126,9 @@ def _defined(program: Program, found: Inference, infer: Infer) -> tuple[Program,
 def _inferred(program: Program, infer: Infer) -> tuple[Program, Inference]:
     """The program, its live ranges split as far as decided branches allow, and its types.
 
-    ``if scale is None: scale = 1.0`` gives one name two types, although no read sees both. Where types conflict, the
-    branches decided so far are bent to the side they take, live ranges are split again, and inference starts anew. In
-    the end every bent branch has to be decided as it was.
+    ``if scale is None: scale = 1.0`` gives one name two types, although no read sees both. If types conflict, both
+    sides of each branch decided so far are set to the side that is taken, live ranges are split again, and inference
+    starts anew. In the end, each of these branches has to be decided as it was before.
     """
     found = infer(program)
     conflict, bent = found.conflict, dict(found.taken)
@@ -149,7 +149,7 @@ def _inferred(program: Program, infer: Infer) -> tuple[Program, Inference]:
 
 
 def _bent(function: Function, taken: Mapping[Place, bool]) -> Function:
-    """The function with both sides of each decided branch leading where it goes."""
+    """The function in which both sides of each decided branch lead to the side that is taken."""
 
     def bend(block: Block) -> Block:
         holds, branch = taken.get((function.name, block.name)), block.terminator
@@ -162,7 +162,7 @@ def _bent(function: Function, taken: Mapping[Place, bool]) -> Function:
 
 
 def _folded(function: Function, found: Inference) -> Function:
-    """The function with decided branches as jumps."""
+    """The function with decided branches turned into jumps."""
 
     def fold(block: Block) -> Block:
         holds = found.taken.get((function.name, block.name))
@@ -176,7 +176,7 @@ def _folded(function: Function, found: Inference) -> Function:
 
 
 def _check_returns(program: Program, found: Inference) -> None:
-    """Refuse calls that no path comes back from."""
+    """Refuse calls that can never return."""
     if not found.stuck:
         return
     place = min(found.stuck, key=lambda place: place[0] == MAIN)
@@ -195,14 +195,14 @@ def _check_returns(program: Program, found: Inference) -> None:
 
 
 def _endless_loop(graph: ControlFlowGraph) -> Block:
-    """The first block that all it leads to leads back to."""
+    """The first block of an endless loop: every block that it can reach leads back to it."""
     after = {block.name: block.terminator.targets for block in graph}
     onward = {name: machine_flow.reachable(after, after[name]) for name in after}
     return next(b for b in graph if b.name in onward[b.name] and all(b.name in onward[n] for n in onward[b.name]))
 
 
 def _traced(function: Function, found: Inference) -> Function:
-    """The function with its primitives replaced by what was traced, without what was tried in vain."""
+    """The function with its primitives replaced by their traced code, without blocks that are not reached."""
 
     def typed(block: Block) -> Iterator[Block]:
         if (place := (function.name, block.name)) not in found.reached:
@@ -221,7 +221,7 @@ def _traced(function: Function, found: Inference) -> Function:
 
 
 def _typed(op: PrimOp, traced: TracedFunction) -> Op:
-    """The primitive on the tensors that it looks at: Python objects are inside the traced function already."""
+    """The primitive with the operands that its traced code uses; Python objects are constants of the code already."""
     kept_in = traced.looked_at
     kept_out = [i for i, t in enumerate(traced.out_types) if not t.is_static]
     function = TracedFunction(

@@ -11,8 +11,7 @@ array with a name of its own can be found to be dead, saved by a call, copied or
 statement only passes on becomes a copy, which ``coalesce.py`` may then drop.
 
 The inputs and results of the program keep their structure: main takes inputs apart and puts results together. A
-variable stays whole if none of its arrays comes from a variable by itself or goes to one, since there is nothing to
-gain then.
+variable stays whole if no operation reads or writes one of its arrays alone, since splitting gains nothing then.
 
 Source: "scalar replacement of aggregates", Muchnick, "Advanced Compiler Design and Implementation", 1997, section 12.2.
 """
@@ -37,11 +36,11 @@ from hlobatch.ir.program import MAIN, Block, ControlFlowGraph, Function, Program
 from hlobatch.ir.types import TensorType, Type, grouped, is_leaf
 
 Parts = Mapping[str, tuple[str, ...]]
-"""For each variable that is split, those that its arrays go to."""
+"""For each variable that is split, the variables that its arrays go to."""
 
 
 def split_aggregates(program: Program) -> Program:
-    """The typed program with calls, in which a variable whose arrays are handled one by one holds at most one array."""
+    """The typed program with calls, in which variables whose arrays are used one by one are split."""
     if not all(op.code.is_open for op in program.ops if isinstance(op, PrimOp)):
         return program  # code that was read from a module stays as it is
     wanted = _taken_apart(program)
@@ -59,21 +58,21 @@ def split_aggregates(program: Program) -> Program:
 
 
 def _is_aggregate(type_: Type) -> bool:
-    """Whether a variable of a type holds values in a container, and not one by itself."""
+    """Whether a type is a container of leaves, and not a single leaf."""
     return bool(type_.leaves) and type_ != Type(type_.leaves[0])
 
 
 def _paths(type_: Type) -> list[str]:
-    """Where each leaf is in a type, as the end of a name."""
+    """For each leaf of a type its path, as a suffix for the name of a variable."""
     found, _ = jax.tree_util.tree_flatten_with_path(type_.tensors, is_leaf)
     return ["".join(f":{jax.tree_util.keystr((key,), simple=True)}" for key in path) for path, _ in found]
 
 
 def _taken_apart(program: Program) -> Mapping[str, Sequence[int]]:
-    """The variables to split, each with the places of the leaves that get a variable.
+    """The variables to split, each with the indices of the leaves that get a variable of their own.
 
-    They are those of which a part is passed on by itself, and those that are split with them: an argument and the
-    parameter it is given to, a result and what receives it. A Python number in one of these may be an array in another,
+    A variable is split if an operation passes on one of its arrays alone, or if it exchanges values with a split
+    variable, as an argument does with a parameter. What is a Python number in one of those may be an array in another,
     and gets a variable then.
     """
     types, web = program.var_defs, _webs(program)
@@ -92,7 +91,7 @@ def _taken_apart(program: Program) -> Mapping[str, Sequence[int]]:
 
 
 def _webs(program: Program) -> Mapping[str, int]:
-    """For each variable the number of those that are handed over to each other."""
+    """For each variable, the number of its web: the variables that exchange values, directly or through others."""
     alike: dict[str, set[str]] = collections.defaultdict(set)
     for one, other in _handed_over(program):
         alike[one].add(other)
@@ -109,7 +108,7 @@ def _webs(program: Program) -> Mapping[str, int]:
 
 
 def _handed_over(program: Program) -> Iterator[tuple[str, str]]:
-    """Variables whose values become those of others as they are: in calls, in returns, and where one is chosen."""
+    """Pairs of variables of which one gets the other's value unchanged: by a call, a return, a copy or a select."""
     for op in program.ops:
         if isinstance(op, FunctionCallOp):
             callee = program.function(op.function)
@@ -121,7 +120,7 @@ def _handed_over(program: Program) -> Iterator[tuple[str, str]]:
 
 
 def _passed_on(op: PrimOp, code: JaxprCode) -> Iterator[tuple[str, str]]:
-    """Variables that a primitive writes an array to, or one of several, that it reads from another, and that one."""
+    """Pairs of a result and an operand, where an array of the operand becomes one of the result unchanged."""
     jaxpr: Any = code.jaxpr.jaxpr
     sources = dict(zip(jaxpr.invars, tensors(op.vars_in, code.in_types), strict=True))
     for v, atom in zip(tensors(op.vars_out, code.out_types), jaxpr.outvars, strict=True):
@@ -134,9 +133,9 @@ class _Splitter:
     """Splits the variables of functions.
 
     Attributes:
-        types: Of all variables, as they were.
-        parts: What becomes of those that are split.
-        places: The leaves that each of these is split into.
+        types: Types of all variables, as they were.
+        parts: For each variable that is split, its new variables.
+        places: For each variable that is split, the indices of the leaves that get a variable.
     """
 
     types: Mapping[str, Type]
@@ -150,7 +149,7 @@ class _Splitter:
         return function.replace(vars_in=self._names(function.vars_in), vars_out=self._names(function.vars_out))
 
     def _at_the_border(self, main: Function) -> ControlFlowGraph:
-        """Main's graph, which takes apart what it is given and puts together what it gives back."""
+        """Main's graph, which splits its parameters at the beginning and puts its results together at the end."""
         apart = tuple(self._apart(v) for v in main.vars_in if v in self.parts)
         graph = main.graph.starting_with(apart)
         together = tuple(self._together(v) for v in main.vars_out if v in self.parts)
@@ -169,7 +168,7 @@ class _Splitter:
         return self._same(self.parts[variable], (variable,), variable)
 
     def _same(self, given: tuple[str, ...], results: tuple[str, ...], variable: str) -> PrimOp:
-        """The arrays of a variable, to others."""
+        """A copy of a variable's arrays, from the variable to its parts or back."""
         leaves = self.types[variable].tensor_leaves
         of_parts = self._flat_types([variable], [self.types[variable]])
         in_types, out_types = (
@@ -182,7 +181,7 @@ class _Splitter:
         return tuple(part for v in variables for part in self.parts.get(v, (v,)))
 
     def _ops(self, op: Op) -> Iterator[Op]:
-        """What stands for an operation."""
+        """The operations that replace one."""
         if self.parts.keys().isdisjoint((*op.uses, *op.defs)):
             yield op
         elif isinstance(op, PrimOp) and isinstance(op.code, Select):
@@ -198,7 +197,7 @@ class _Splitter:
                 yield op.replace(**names)
 
     def _flat(self, op: PrimOp, code: JaxprCode) -> TracedFunction:
-        """The code of a primitive, for the parts of what it is given and gives back."""
+        """The code of a primitive with the parts of its operands and results as parameters and results."""
         in_types = self._flat_types(op.vars_in, code.in_types)
         out_types = self._flat_types(op.vars_out, code.out_types)
         return TracedFunction(in_types, out_types, code.jaxpr)
@@ -211,7 +210,7 @@ class _Splitter:
 
 
 def _without_copies(op: PrimOp, function: TracedFunction) -> Iterator[PrimOp]:
-    """A primitive apart from what it only passes on, where one of the two can be written before the other is read."""
+    """A primitive split into a copy of what it passes on unchanged and the rest, if either of the two can run first."""
     code = _Code(op, function)
     passed_on = code.copied()
     rest = [v for v in op.vars_out if v not in passed_on]
@@ -232,7 +231,7 @@ def _without_copies(op: PrimOp, function: TracedFunction) -> Iterator[PrimOp]:
 
 
 class _Code:
-    """A primitive, with the atoms of its jaxpr that its variables are."""
+    """A primitive, and the atoms of its jaxpr that belong to each of its variables."""
 
     def __init__(self, op: PrimOp, function: TracedFunction) -> None:
         self.op = op
@@ -243,7 +242,7 @@ class _Code:
         self.results = _grouped(op.vars_out, self.function.out_types, jaxpr.outvars)
 
     def copied(self) -> dict[str, str]:
-        """Variables to which it writes what it reads, each with the one that it reads."""
+        """The results that are copies of operands, each with the operand."""
         sources = {atoms[0]: (v, type_) for v, type_, atoms in self.given if len(atoms) == 1}
         found: dict[str, str] = {}
         for v, type_, atoms in self.results:
@@ -253,7 +252,7 @@ class _Code:
         return found
 
     def of(self, wanted: Sequence[str]) -> PrimOp:
-        """What computes some of the results, and reads nothing else."""
+        """The primitive with some of its results, and only the operands that these need."""
         kept = [each for each in self.results if each[0] in wanted]
         results = [a for _, _, atoms in kept for a in atoms]
         equations = needed_for(results, self.jaxpr.eqns)
@@ -278,5 +277,5 @@ class _Code:
 def _grouped(
     variables: Sequence[str], types: Sequence[Type], atoms: Sequence[Any]
 ) -> list[tuple[str, Type, list[Any]]]:
-    """For each variable its type and its atoms, of those of all."""
+    """Each variable with its type and its atoms."""
     return list(zip(variables, types, grouped(atoms, types), strict=True))

@@ -23,10 +23,10 @@ from hlobatch.ir.ops import HALT, Op
 from hlobatch.ir.program import Block, Function, Program
 
 Definition = tuple[str, str, int]
-"""A variable, and where it is written: block and position."""
+"""A variable and the block and position of an operation that writes it."""
 
 _BEFORE = -1
-"""The position of what stands for all definitions of a variable that reach the start of a block."""
+"""The position that stands for all definitions of a variable that reach the start of a block."""
 
 
 def split_live_ranges(program: Program) -> Program:
@@ -37,8 +37,8 @@ def split_live_ranges(program: Program) -> Program:
 class _Webs:
     """The live ranges of one function, as sets of definitions (union-find).
 
-    Where a variable is live, some read sees all of its definitions that reach there: they are one set already where
-    paths meet, and it takes no look at each of them by each read.
+    All definitions that reach a point where a variable is live are seen by one read, and so belong to one set. They are
+    united where paths join, so that reads need not be looked at.
     """
 
     def __init__(self, function: Function) -> None:
@@ -50,7 +50,7 @@ class _Webs:
         found = definition
         while (onward := self.parent.get(found, found)) != found:
             found = onward
-        while definition != found:  # the way is shorter next time
+        while definition != found:  # path compression
             self.parent[definition], definition = found, self.parent[definition]
         return found
 
@@ -74,15 +74,15 @@ class _Webs:
         )
 
     def _at_end(self, block: Block, name: str) -> Definition:
-        """The definition of a variable that is the last one at the end of a block."""
+        """The definition of a variable that reaches the end of a block."""
         return self.last[block.name].get(name, (name, block.name, _BEFORE))
 
     def _at_start(self, name: str) -> Definition:
-        """What stands for the value that a variable has at first."""
+        """The definition that stands for the value a variable has when the function begins."""
         return (name, self.function.graph.enter_block().name, _BEFORE)
 
     def _given_back(self, name: str) -> Definition:
-        """What gives a result its value; a parameter that is given back is another variable if it always is another."""
+        """The united definitions of a result at the exits, with its first value unless that never reaches an exit."""
         exits = [block for block in self.function.graph if HALT in block.successors]
         self.unite(self._at_end(block, name) for block in exits)
         if exits and name in self.function.vars_in and not self._is_kept(name, exits):
@@ -91,13 +91,13 @@ class _Webs:
         return self._at_start(name)
 
     def _is_kept(self, name: str, exits: Iterable[Block]) -> bool:
-        """Whether a variable may be what it was at first where the function ends."""
+        """Whether a variable may still have its first value at an exit of the function."""
         onward = {b.name: () if name in self.last[b.name] else b.successors for b in self.function.graph}
         reached = machine_flow.reachable(onward, [self.function.graph.enter_block().name])
         return any(block.name in reached and name not in self.last[block.name] for block in exits)
 
     def _names(self) -> dict[Definition, str]:
-        """A name for each root: the plain one for parameters and results, and for the first of the others."""
+        """A name for each set of definitions: the plain name for parameters, results and the first of the others."""
         names = {self.find(self._at_start(v)): v for v in (*self.function.vars_in, *self.function.vars_out)}
         new = NewNames(names.values())
         for block in self.function.graph:

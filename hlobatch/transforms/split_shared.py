@@ -8,12 +8,12 @@
       %f.p = prim "density(q, data.T)" (%f.q)     def f(%f.q):
                                                     %f.p = prim "density(q, data.T)" (%f.q, %f.$shared1)
 
-A primitive is a statement of the user's, with all that it calls. The part of it that works on a data set alone, such as
-a transpose, would be computed again whenever its block runs. XLA moves such code out of a loop, but not out of a branch
-in a loop, which a block is.
+A primitive is a statement of the user's, with all the code that it calls. A part of it that works on a data set alone,
+such as a transpose, would run again whenever its block runs. XLA moves such code out of a loop, but not out of a branch
+in a loop, which is what a block becomes.
 
 Each result of such a part becomes an array that is kept for the whole run. So a result is moved only if it is no larger
-than what it is computed from, or expensive, and in no case huge. Other results are computed in the primitive.
+than its operands, or expensive, and in no case huge. Other results are computed in the primitive.
 """
 
 from __future__ import annotations
@@ -40,22 +40,27 @@ from hlobatch.ir.types import TensorType, Type, grouped
 from hlobatch.jax_primitives import FUSED, Costs, costing
 
 LEAST_ELEMENTS_READ: Final = 16
-"""Elements of arrays that lanes share from which what is computed of them is kept: of fewer, it is computed again at
-next to no cost. Chosen by judgement (2026-11), not measured."""
+"""Elements that shared operands have to have for a result of theirs to be kept: with fewer, it is recomputed at next to
+no cost. Chosen by judgement (2026-11), not measured.
+"""
 LEAST_OPERATIONS_KEPT_AN_ELEMENT: Final = 8.0
-"""Operations for each of its elements from which a result is kept though it is larger than what it is computed from.
-Chosen in 2026-11 so that tables of some hundred numbers, which a statement makes of nothing, are made once."""
+"""Operations per element from which a result is kept even if it is larger than its operands. Chosen in 2026-11 so that
+tables of some hundred numbers, which a statement computes from no operand, are computed once.
+"""
 LEAST_OPERATIONS_KEPT: Final = 100.0
-"""Operations that such a result takes at least. Chosen by judgement (2026-11), not measured."""
+"""Operations that a result takes at least if it is kept though it is larger than its operands. Chosen by judgement
+(2026-11), not measured.
+"""
 MOST_BYTES_KEPT: Final = 2**28
-"""Bytes of a result up to which it is kept for the whole run; beyond that, memory is worth more than time. Chosen by
-judgement (2026-11), not measured."""
+"""Bytes up to which a result is kept for the whole run; beyond that, memory is worth more than time. Chosen by
+judgement (2026-11), not measured.
+"""
 _TAKING_LONG: Final = costing(Costs.FUNCTION, Costs.RANDOM)
-"""Primitives that take long for each number, so that what they compute of nothing at all may be worth an array."""
+"""Primitives that are expensive per element, so that even a result with no operands may be worth an array."""
 
 
 def split_shared(program: Program) -> Program:
-    """The program with what is the same in every lane computed once, also where it is a part of a primitive."""
+    """The program with values that are the same in every lane computed once, parts of primitives among them."""
     roots = shared_roots(program)
     first = program.graph.enter_block().instructions
     before = tuple(takewhile(lambda op: isinstance(op, PrimOp) and roots.keys() >= {*op.defs}, first))
@@ -73,11 +78,11 @@ class _Splitter:
     """Splits the primitives of a program.
 
     Attributes:
-        program: Typed, with calls.
-        shared: Variables that hold the same in every lane, and do so before the first that differs is computed.
-        moved: What was taken out of primitives so far.
-        types: Those of the variables it writes.
-        known: By the variables that slices are computed of, the variables that have what they compute, and how.
+        program: The program, typed, with calls.
+        shared: Variables that are the same in every lane, and are computed before the first variable that is not.
+        moved: The primitives made of parts that were moved so far.
+        types: Types of the variables that ``moved`` writes.
+        known: By operands of a moved part, the variables that hold results of these operands, each with its jaxpr.
     """
 
     program: Program
@@ -110,11 +115,11 @@ class _Splitter:
         return op.replace(vars_in=(*op.vars_in, *names), function=rest)
 
     def _of_inputs(self, op: PrimOp) -> list[bool]:
-        """For each tensor that a primitive is given, whether it is the same in every lane."""
+        """For each tensor of a primitive's operands, whether it is the same in every lane."""
         return [v in self.shared for v in op.vars_in for _ in self.program.var_defs[v].tensor_leaves]
 
     def _variable(self, op: PrimOp, function: JaxprCode, code: _Code, value: Any) -> str:
-        """The variable of a value, which a primitive of its own computes from now on, if none does yet."""
+        """The variable of a moved value, computed by a new primitive unless an earlier one computes the same."""
         read = code.reads(value)
         leaves = grouped(code.inputs, [self.program.var_defs[v] for v in op.vars_in])
         given = [i for i, each in enumerate(leaves) if read.intersection(each)]
@@ -133,11 +138,11 @@ class _Splitter:
 
 @dataclass(frozen=True)
 class _Code:
-    """A primitive's equations, and what of them is the same in every lane.
+    """The equations of a primitive, and its values that are the same in every lane.
 
     Attributes:
-        closed: All of them.
-        slices: For each value that is, the numbers of the equations that it takes.
+        closed: The primitive's jaxpr.
+        slices: For each value that is the same in every lane, the indices of the equations that compute it.
     """
 
     closed: ClosedJaxpr
@@ -165,7 +170,7 @@ class _Code:
         return tuple(jaxpr.eqns)
 
     def stored(self) -> list[Any]:
-        """The values that are the same in every lane, wanted by what differs, and worth an array."""
+        """The values that are the same in every lane, read by code that is not, and worth an array."""
         jaxpr: Any = self.closed.jaxpr
         pending = [v for e in self.equations if not self._is_shared(e) for v in _read(e)]
         pending += variables_among(jaxpr.outvars)
@@ -183,7 +188,7 @@ class _Code:
         return list(found)
 
     def _definition(self, value: Any) -> Any:
-        """The equation that computes a value: of all that it takes, the last."""
+        """The equation that computes a value: the last of its slice."""
         return self.equations[max(self.slices[value])]
 
     def _is_shared(self, equation: Any) -> bool:
@@ -208,13 +213,13 @@ class _Code:
         return {v for i in self.slices[value] for v in _read(self.equations[i])}
 
     def slice(self, value: Any, inputs: Sequence[Any]) -> ClosedJaxpr:
-        """What computes a value, from inputs."""
+        """The jaxpr that computes a value from ``inputs``."""
         wanted = self.slices[value]
         equations = [e for i, e in enumerate(self.equations) if i in wanted]
         return self._traced(equations, inputs, [value])
 
     def rest(self, stored: Sequence[Any]) -> ClosedJaxpr:
-        """What computes the primitive's results, from its inputs and the values that are stored."""
+        """The jaxpr that computes the primitive's results from its inputs and the stored values."""
         jaxpr: Any = self.closed.jaxpr
         equations = needed_for(jaxpr.outvars, self.equations, stored)
         return self._traced(equations, [*jaxpr.invars, *stored], jaxpr.outvars)
@@ -230,7 +235,7 @@ class _Code:
 
 
 def _may_split(function: JaxprCode, shared: Sequence[bool]) -> bool:
-    """Whether a primitive may have a part that is worth keeping."""
+    """Whether a primitive may have a shared part that is worth keeping."""
     captures_data = any(np.size(c) >= LEAST_ELEMENTS_READ for c in function.captured)
     return captures_data or any(shared) or bool(function.primitives & _TAKING_LONG)
 

@@ -1,4 +1,4 @@
-"""Turns a loop of one block that all lanes go through equally often into one primitive, which is a loop of JAX's.
+"""Turns a one-block loop that all lanes go through equally often into one primitive, which contains a JAX loop.
 
 ::
 
@@ -13,8 +13,8 @@
     after:
       …
 
-The program comes in typed, with calls and with loops that are tested at their ends (``rotate_loops.py``), and goes out
-so. Which loops are uniform is found by ``analysis/trip_counts.py``.
+The input and the result are typed programs with calls, whose loops test at their ends (``rotate_loops.py``). Which
+loops are uniform is decided by ``analysis/trip_counts.py``.
 
 Lanes that enter such a loop together leave it together: the loop needs no schedule and no mask, and its counter is one
 number for all lanes. The blocks before and after the loop merge with it. So a program without any other loop becomes
@@ -46,15 +46,16 @@ from hlobatch.transforms.dead_code import needed
 from hlobatch.transforms.simplify_cfg import simplify_graph
 
 MOST_EQUATIONS_UNROLLED: Final = 64
-"""Equations of all turns together up to which a loop is written out, turn after turn. It is a limit on the size of the
-module: XLA compiles a loop faster than its copies. Chosen by judgement (2026-11-24), not measured."""
+"""Equations, of all turns together, up to which a loop is unrolled. It is a limit on the size of the module: XLA
+compiles a loop faster than copies of its body. Chosen by judgement (2026-11-24), not measured.
+"""
 
 Values = dict[str, list[Any]]
-"""For each variable, the arrays that it is stored in, on one lane."""
+"""For each variable, the arrays that store it on one lane."""
 
 
 def convert_uniform_loops(program: Program) -> Program:
-    """The typed program with calls, its uniform loops of one block as primitives."""
+    """The typed program with calls, with uniform one-block loops turned into primitives."""
     shared = shared_roots(program).keys()
     functions = {}
     for function in program.all_functions:
@@ -66,7 +67,7 @@ def convert_uniform_loops(program: Program) -> Program:
 
 
 def _loops(graph: ControlFlowGraph, shared: AbstractSet[str]) -> Iterator[UniformLoop]:
-    """The uniform loops of a graph. A block that the user marked with ``hb.sync()`` stays a block."""
+    """The uniform loops of a graph, except blocks that the user marked with ``hb.sync()``, which stay blocks."""
     for block in graph:
         if not block.sync and all(op.code.is_open for op in block.instructions):
             loop = uniform_loop(graph, block, shared)
@@ -75,7 +76,7 @@ def _loops(graph: ControlFlowGraph, shared: AbstractSet[str]) -> Iterator[Unifor
 
 
 def _with_primitive(function: Function, loop: UniformLoop, types: Mapping[str, Type]) -> Function:
-    """The function with a primitive in the place of a loop."""
+    """The function with a primitive in place of a loop."""
     live_out = read_after(function) if loop.after == HALT else liveness(function).before[loop.after]
     primitive = _LoopPrimitive(_LoopVariables(loop, live_out), types)
     computed = loop.block.replace(instructions=primitive.instructions, terminator=GotoOp(loop.after))
@@ -85,11 +86,11 @@ def _with_primitive(function: Function, loop: UniformLoop, types: Mapping[str, T
 
 @dataclass(frozen=True)
 class _LoopVariables:
-    """Which operations of a loop are needed, and which variables go in, around and out.
+    """The operations of a loop that are needed, and the variables that enter it, are carried and leave it.
 
     Attributes:
         loop: The loop.
-        live_out: Variables that may be read after the loop.
+        live_out: Variables that are live after the loop.
     """
 
     loop: UniformLoop
@@ -97,7 +98,7 @@ class _LoopVariables:
 
     @cached_property
     def test(self) -> PrimOp:
-        """The operation that computes the condition of another turn."""
+        """The operation that computes whether there is another turn."""
         (condition,) = self.loop.block.terminator.uses
         return next(op for op in reversed(self._primitives) if condition in op.defs)
 
@@ -107,7 +108,7 @@ class _LoopVariables:
 
     @property
     def _tested(self) -> Names:
-        """The variables that the condition reads; none if the turns are counted beforehand."""
+        """The variables that the test reads; empty if the number of turns is known beforehand."""
         return frozenset() if self.loop.turns else frozenset(self.test.vars_in)
 
     @cached_property
@@ -127,18 +128,18 @@ class _LoopVariables:
 
     @cached_property
     def live_in(self) -> list[str]:
-        """The variables whose values before the loop are read."""
+        """The loop's live-in variables: their values from before the loop are read."""
         read, written = dict[str, None](), set[str]()
         for op in self.ops:
             read |= {v: None for v in op.uses if v not in written}
             written.update(op.defs)
-        if not self.loop.turns:  # there may be no turn, after which the results are what they were
+        if not self.loop.turns:  # with no turn at all, the results keep their values from before
             read |= dict.fromkeys([*self._tested, *self.results])
         return list(read)
 
     @cached_property
     def operands(self) -> tuple[str, ...]:
-        """The variables that the primitive reads: the values of the others are known where the loop begins."""
+        """The variables that the primitive reads; the other live-in variables have known values before the loop."""
         return tuple(v for v in self.live_in if v not in self.loop.starts)
 
     @cached_property
@@ -148,17 +149,17 @@ class _LoopVariables:
 
     @cached_property
     def carried(self) -> list[str]:
-        """The variables that a turn writes for the next turn, or for what is after the loop."""
+        """The loop-carried variables: a turn writes them for the next turn, or for the code after the loop."""
         return [v for v in self._written if v in self.live_in or v in self.live_out]
 
 
 @dataclass(frozen=True)
 class _LoopPrimitive:
-    """The code of a loop, on one lane.
+    """The code of a loop as a primitive, for one lane.
 
     Attributes:
-        variables: Of the loop.
-        types: Of all variables of the program.
+        variables: The variables of the loop.
+        types: Types of all variables of the program.
     """
 
     variables: _LoopVariables
@@ -170,7 +171,7 @@ class _LoopPrimitive:
 
     @property
     def instructions(self) -> tuple[PrimOp, ...]:
-        """The whole loop as one primitive; nothing, if nothing reads its results."""
+        """The whole loop as one primitive; no instruction if its results are not read."""
         operands, results = self.variables.operands, self.variables.results
         if not results:
             return ()
@@ -186,7 +187,7 @@ class _LoopPrimitive:
         return f"{head}: {'; '.join(op.text for op in self.variables.ops)}"
 
     def _run(self, *tensors: Any) -> list[Any]:
-        """The tensors of the results, for those of the operands."""
+        """Computes the tensors of the results from those of the operands."""
         values = self._after(self._before(tensors))
         pairs = ((values[v], self._leaves(v)) for v in self.variables.results)
         return [from_physical(a, leaf) for arrays, leaves in pairs for a, leaf in zip(arrays, leaves, strict=True)]
@@ -199,7 +200,7 @@ class _LoopPrimitive:
         values |= {v: lane_function(op, self.types)() for v, op in starts.items() if v in self.variables.live_in}
         for v in self.variables.carried:
             blank = [jnp.zeros(leaf.shape, leaf.dtype) for leaf in map(physical, self._leaves(v))]
-            values.setdefault(v, blank)  # the first turn writes it
+            values.setdefault(v, blank)  # only a placeholder: the first turn writes it before it is read
         return values
 
     def _after(self, values: Values) -> Values:
@@ -244,7 +245,7 @@ class _LoopPrimitive:
         return self.types[variable].tensor_leaves
 
     def _is_unrolled(self, turns: int) -> bool:
-        """Whether the turns are so small that they are written out; a turn with a loop in it is not."""
+        """Whether the loop is unrolled since it is small and its body has no loop."""
         if any(op.code.primitives & LOOPS for op in self.variables.ops):
             return False
         return turns * sum(op.code.size for op in self.variables.ops) <= MOST_EQUATIONS_UNROLLED
