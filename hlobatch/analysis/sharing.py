@@ -1,7 +1,7 @@
 """A program with calls -> the variables that hold the same value in every lane (uniform), whenever they hold one.
 
 A variable is shared if it is an input that all lanes share and nothing overwrites, if its one definition is a primitive
-of shared variables, or if it is a parameter that every call gives the same shared variable. Control flow does not
+of shared variables, or if it is a parameter to which every call passes the same shared variable. Control flow does not
 matter: a single definition from shared values gives the same value, however often a lane runs it. Results of functions
 are never shared, since callers take them from a variable that the callee writes.
 
@@ -22,7 +22,7 @@ from hlobatch.ir.program import VariableAllocation as Alloc
 
 
 def shared_roots(program: Program) -> Mapping[str, str]:
-    """For each shared variable, the one that holds its value: itself, or what a parameter always is.
+    """For each shared variable, the variable that holds its value: itself, or the argument that a parameter always has.
 
     Args:
         program: Typed, calls not lowered; inputs that all lanes share are marked ``SHARED`` in ``var_alloc``.
@@ -43,12 +43,12 @@ def shared_roots(program: Program) -> Mapping[str, str]:
 
 
 def equation_surely_ends(equation: Any) -> bool:
-    """Whether a part of a primitive may be run where the program might not have run it: no loop in it could go on."""
+    """Whether an equation may run where the program might not have run it: it has no ``while`` that may not end."""
     return "while" not in equation_primitives(equation)
 
 
 def _parameter_roots(program: Program, roots: Mapping[str, str], definitions: Mapping[str, int]) -> dict[str, str]:
-    """Parameters that are the same shared variable at every call, also where functions pass it on to each other."""
+    """The roots of parameters that are the same shared variable at every call, also if passed on from call to call."""
     given: dict[str, set[str]] = collections.defaultdict(set)
     for site in CallGraph(program).sites:
         callee = program.function(site.op.function)
@@ -65,7 +65,7 @@ def _parameter_roots(program: Program, roots: Mapping[str, str], definitions: Ma
 
 
 def _sources(parameter: str, passed_on: Mapping[str, set[str]]) -> set[str]:
-    """The variables that are no parameters and whose values a parameter may have."""
+    """The variables, other than parameters, whose values a parameter may have."""
     seen = {parameter}
     pending = [parameter]
     while pending:

@@ -1,11 +1,11 @@
-"""A block -> seconds that it may take on a CPU, and as how many turns of the loop a visit of it counts.
+"""A block -> a guess of the seconds it takes on a CPU, and the number of turns that a visit of it counts for.
 
-A stretch is so many turns (``runtime/pace.py``). A visit of a block that takes much longer than a turn does counts as
-more of them, so that a stretch in which lanes come to that block takes no longer than one in which none does.
+A stretch is a number of turns (``runtime/pace.py``). A visit of a block that takes much longer than a turn counts as
+several turns, so that a stretch in which lanes visit that block takes no longer than others.
 
-``cost.py`` counts an operation for each element of a result. XLA's code for some primitives takes ten to three hundred
-times as long, which matters where time is to be told and not only compared: a sort calls a comparison for each pair of
-elements, and libraries have their own pace.
+``cost.py`` counts one operation for each element of a result. XLA's code for some primitives takes ten to three hundred
+times as long, which matters for absolute times: a sort calls a comparison for each pair of elements, and libraries have
+a speed of their own.
 
 Measured with 20 lanes of 1,000 numbers, or of 20 x 20, on two cores with AVX-512 (jax 0.10.2, 2026-11).
 """
@@ -23,22 +23,22 @@ from hlobatch.ir.program import Block, Program
 from hlobatch.jax_primitives import Trait, having
 
 SECONDS_AN_OPERATION: Final = 3e-10
-"""A guess, before a run was timed, of what an operation on a number takes."""
+"""Time assumed for an operation on a number, before a run was timed."""
 SECONDS_A_TURN: Final = 1e-6
-"""A guess, before a run was timed, of what a turn takes besides its operations."""
+"""Time assumed for a turn, its operations aside, before a run was timed."""
 LEAST_TURNS_COUNTED: Final = 50
-"""As how many turns a visit counts at least if it counts as more than the turn it is made in. Chosen by judgement
-(2026-11), not measured."""
+"""Least number of turns that a visit counts for, if it counts for more than one. Chosen by judgement (2026-11), not
+measured."""
 MOST_TURNS_COUNTED: Final = 1 << 20
 
 
 def seconds_of(program: Program, block: Block) -> float:
-    """What a block takes in a lane, a guess."""
+    """A guess of the time that a block takes in a lane."""
     return block_cost(program, block) * SECONDS_AN_OPERATION + sum(map(_of_jaxpr, jaxprs_of(block)))
 
 
 def turns_counted(seconds: float) -> int:
-    """As how many turns a visit of blocks that take so long counts, besides the turn that it is made in."""
+    """The further turns that a visit of blocks counts for which take this long; 0 if they are fewer than the least."""
     turns = min(round(seconds / SECONDS_A_TURN), MOST_TURNS_COUNTED)
     return turns if turns >= LEAST_TURNS_COUNTED else 0
 
@@ -56,7 +56,7 @@ def _of_equation(equation: Any) -> float:
 
 
 Seconds = Callable[[Any], float]
-"""From an equation."""
+"""A function from an equation to the seconds that it takes."""
 
 
 def _taken(equation: Any) -> int:
@@ -65,18 +65,18 @@ def _taken(equation: Any) -> int:
 
 
 def _each(nanoseconds: float) -> Seconds:
-    """So long for each element of the first operand."""
+    """A time proportional to the elements of the first operand."""
     return lambda equation: 1e-9 * nanoseconds * _taken(equation)
 
 
 def _sort(equation: Any) -> float:
-    """For each element as many comparisons as a binary search has, of all arrays that are sorted together."""
+    """For each element as many comparisons as in a binary search, times the arrays that are sorted together."""
     length = equation.invars[0].aval.shape[equation.params["dimension"]]
     return float(20e-9 * len(equation.invars) * _taken(equation) * math.log2(max(length, 2)))
 
 
 def _window(equation: Any) -> float:
-    """Each element of a window by itself."""
+    """A time proportional to the elements of all windows."""
     window = math.prod(equation.params["window_dimensions"])
     return float(1.3e-9 * window * math.prod(equation.outvars[0].aval.shape))
 
@@ -86,7 +86,7 @@ def _convolution(equation: Any) -> float:
 
 
 def _matrix(nanoseconds: float) -> Seconds:
-    """So long for each element, and the thirtieth part of that for each row that it meets."""
+    """For each element, a time that grows with the length of a row: by as much again every 30 elements."""
     return lambda equation: 1e-9 * nanoseconds * _taken(equation) * (1 + equation.invars[0].aval.shape[-1] / 30)
 
 

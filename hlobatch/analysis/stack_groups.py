@@ -2,7 +2,7 @@
 
 ::
 
-    push %high, %low        in one block               {high, low}: wherever one is pushed or popped, so is the other
+    push %high, %low        in one block               {high, low}: each is pushed and popped wherever the other is
     push %low, %high        in another         ==>     {mid}
     pop  %low, %high; pop %mid
 
@@ -29,12 +29,12 @@ def stack_groups(program: Program) -> dict[str, str]:
 
 
 def _moves(program: Program) -> dict[str, tuple[Any, ...]]:
-    """Where each variable is pushed and popped; the variable itself is part of it where its like cannot share."""
+    """For each variable, the operations that push or pop it, and the variable itself if it cannot share a pointer."""
     found: dict[str, list[Any]] = defaultdict(list)
     for block in program.graph:
         for position, op in enumerate(block.ops):
             for variable, times in Counter(op.moved).items():
                 found[variable].append((block.name, position))
-                if times > 1:  # one of several moves in a row, between which the others stand still
+                if times > 1:  # moved several times in a row, while the rest of the group would stand still
                     found[variable].append(variable)
     return {variable: tuple(places) for variable, places in found.items()}

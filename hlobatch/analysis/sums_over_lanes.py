@@ -1,4 +1,4 @@
-"""Code that adds to an array -> what each lane adds, and what adds that for all lanes at once.
+"""Code of a lane that adds to an array -> code that computes the summands of all lanes, and adds them at once.
 
 ::
 
@@ -7,8 +7,8 @@
                                           %sum = dot(%u, %v over lanes) + %sum
 
 The cotangent of an array that all lanes share is a sum over lanes. Where lanes run in one loop, all of them add to one
-array: no lane has a sum of its own, and what each would add is not computed as a whole where the sum of products is a
-product. A lane that only passes by adds zero.
+array: no lane has a sum of its own, and where a sum of products is a product, the summands of lanes are never computed.
+A lane that is not active adds zero.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from hlobatch.ir.program import Program
 
 
 class Lanes(NamedTuple):
-    """What lanes have computed.
+    """Results of lanes.
 
     Attributes:
         parts: Arrays ``[lanes, *event]``.
@@ -43,26 +43,26 @@ class Lanes(NamedTuple):
     mask: Any
 
     def part(self, place: int) -> Any:
-        """What the lanes of the mask have computed, zero elsewhere; not a NaN, either."""
+        """An array of ``parts``, with zero in lanes outside of the mask, even where they have a NaN."""
         array = self.parts[place]
         mask = self.mask.reshape(self.mask.shape + (1,) * (array.ndim - 1))
         return jnp.where(mask, array, jnp.zeros((), array.dtype))
 
 
 Sum = Callable[[Lanes], Any]
-"""The sum over lanes of something."""
+"""Computes the sum of a value over lanes."""
 Adder = Callable[[Any, Lanes], Any]
-"""From a total to the total with something of all lanes added."""
+"""Adds the summands of all lanes to a total, and returns the new total."""
 
 
 class Adding(NamedTuple):
-    """Code that adds to some of the arrays it is given.
+    """Code that adds to some of its arguments.
 
     Attributes:
-        code: What a lane computes of the other arguments: all other results, and behind them parts of what it adds.
-        others: The positions of these results among those of the whole code.
-        given: The positions of these arguments.
-        adders: By the position of a result that is an argument with something added: that argument, and what adds.
+        code: The code of a lane, without these arguments: it returns all other results, and then parts of the summands.
+        others: The positions of these other results among the results of the whole code.
+        given: The positions of the remaining arguments among those of the whole code.
+        adders: By the position of a result that is an argument with summands added: that argument, and what adds them.
     """
 
     code: ClosedJaxpr
@@ -72,11 +72,11 @@ class Adding(NamedTuple):
 
 
 def adding(closed: ClosedJaxpr, totals: Mapping[int, int]) -> Adding | None:
-    """Code as what adds to some arguments; None if it does anything else with one of them.
+    """Code that only adds to some arguments, in its parts; None if it uses one of them in any other way.
 
     Args:
         closed: The code of a lane.
-        totals: By the position of a result, that of the argument of which it is the new value.
+        totals: By the position of a result, that of the argument whose new value it is.
     """
     closed = inlined(closed)
     jaxpr: Any = closed.jaxpr
@@ -95,7 +95,7 @@ def adding(closed: ClosedJaxpr, totals: Mapping[int, int]) -> Adding | None:
 
 
 def summed_in_place(program: Program, candidates: Collection[str]) -> frozenset[str]:
-    """Of some sums of a lane, which all lanes may have together: nothing is done with them but to add to them.
+    """The sums among ``candidates`` of which all lanes may share one array, since the program only adds to them.
 
     Args:
         program: With explicit stacks, as it runs.
@@ -109,7 +109,7 @@ def summed_in_place(program: Program, candidates: Collection[str]) -> frozenset[
 
 
 def _only_adds(program: Program, block: str, op: Any, variable: str) -> bool:
-    """Whether an operation does nothing with a sum but to add to it, or to begin it with zero as a lane begins."""
+    """Whether an operation only adds to a sum, or sets it to zero in the entry block."""
     if not isinstance(op, PrimOp) or op.vars_out.count(variable) != 1:
         return False
     code = op.code.jaxpr_for(*([program.var_defs[v] for v in vs] for vs in (op.vars_in, op.vars_out)))
@@ -124,19 +124,19 @@ def _only_adds(program: Program, block: str, op: Any, variable: str) -> bool:
 
 
 def _place(program: Program, variables: Sequence[str], variable: str) -> int:
-    """The position of a variable's only array among those of some variables."""
+    """The position of a variable's only array among the arrays of ``variables``."""
     before = variables[: variables.index(variable)]
     return sum(len(program.var_defs[v].tensor_leaves) for v in before)
 
 
 def places_of(program: Program, op: PrimOp, sums: Collection[str]) -> dict[int, int]:
-    """By the position of a result of an operation that adds to some sums, that of the argument it adds to."""
+    """For each result of an operation that is a sum it adds to, the position of the result and of its argument."""
     both = [v for v in op.vars_out if v in sums and v in op.vars_in]
     return {_place(program, op.vars_out, v): _place(program, op.vars_in, v) for v in both}
 
 
 def _is_zero(code: ClosedJaxpr, place: int) -> bool:
-    """Whether a result of code is zero, whatever it is given."""
+    """Whether a result of code is always zero."""
     jaxpr: Any = code.jaxpr
     needed = needed_for([jaxpr.outvars[place]], jaxpr.eqns)
     read = {*variables_among([jaxpr.outvars[place]]), *(v for e in needed for v in variables_among(e.invars))}
@@ -149,11 +149,11 @@ def _is_zero(code: ClosedJaxpr, place: int) -> bool:
 
 @dataclass
 class _Search:
-    """Looks for how code adds to an array.
+    """Searches code for additions to an array.
 
     Attributes:
         jaxpr: The code.
-        parts: What of it lanes compute, and is summed over lanes.
+        parts: Values that lanes compute, and that are summed over lanes.
     """
 
     jaxpr: Any
@@ -165,7 +165,12 @@ class _Search:
         self.read = Counter(variables_among(atoms))
 
     def adder(self, result: Any, total: Any) -> Adder | None:
-        """What adds to a total, given a result and the argument that the total is; None if it is anything else."""
+        """The function that adds the summands of all lanes to a total; None if ``result`` is anything but such a sum.
+
+        Args:
+            result: A result of the code.
+            total: The argument of which the result is the new value.
+        """
         steps = list[Adder]()
         while result is not total:
             equation = None if isinstance(result, Literal) else self.defined.get(result)
@@ -177,7 +182,7 @@ class _Search:
         return (lambda given, lanes: _all_of(steps, given, lanes)) if self.read[total] == 1 and steps else None
 
     def _step(self, equation: Any, total: Any) -> tuple[Any, Adder] | None:
-        """The total before an equation that adds to it, and what adds; None if it does anything else."""
+        """The total before an equation that adds to it, and what adds its summand; None for any other equation."""
         name, atoms = equation.primitive.name, equation.invars
         if adds_outer_product(equation):
             sum_ = self._product(atoms[1], atoms[2], (((), ()), ((), ())), {})
@@ -191,14 +196,14 @@ class _Search:
         return before, lambda given, lanes: given + sum_(lanes)
 
     def _comes_from(self, atom: Any, total: Any) -> bool:
-        """Whether something is computed from the total."""
+        """Whether a value is computed from the total."""
         if isinstance(atom, Literal):
             return False
         before = needed_for([atom], self.jaxpr.eqns)
         return atom is total or any(total in variables_among(e.invars) for e in before)
 
     def over_lanes(self, atom: Any) -> Sum:
-        """The sum of something over lanes; that of products is a product."""
+        """The sum of a value over lanes; a sum of products becomes a product."""
         equation = None if isinstance(atom, Literal) else self.defined.get(atom)
         if equation is None or self.read[atom] != 1:
             return self._of_part(atom)
@@ -224,15 +229,15 @@ class _Search:
         return len(self.parts) - 1
 
     def _product(self, one: Any, other: Any, numbers: Any, how: Mapping[str, Any]) -> Sum:
-        """The sum over lanes of a product, which is one of more that is contracted."""
+        """The sum over lanes of a product: the same product, contracted over lanes too."""
         moved: Any = [[[axis + 1 for axis in axes] for axes in both] for both in numbers]
-        for axes in moved[0]:  # of those that are contracted, that of lanes is one more
+        for axes in moved[0]:  # the axis of lanes is contracted, too
             axes.insert(0, 0)
         left, right = self._part(one), self._part(other)
         return lambda lanes: lax.dot_general(lanes.part(left), lanes.part(right), moved, **how)
 
     def _where(self, condition: Any, atom: Any) -> Sum | None:
-        """The sum of something over those lanes in which a condition holds; None if it is not of a lane as a whole."""
+        """The sum of a value over lanes in which a condition holds; None if the condition is no scalar of the lane."""
         whole = self._scalar(condition)
         if whole is None:
             return None
@@ -240,7 +245,7 @@ class _Search:
         return lambda lanes: inner(lanes._replace(mask=lanes.mask & lanes.parts[place]))
 
     def _scalar(self, atom: Any) -> Any:
-        """The scalar that something is many times; None if it is more."""
+        """The scalar that a value is a broadcast of; None if it is none."""
         if not atom.aval.shape:
             return atom
         equation = None if isinstance(atom, Literal) else self.defined.get(atom)
@@ -253,7 +258,7 @@ class _Search:
         return isinstance(scalar, Literal) and not scalar.val
 
     def _spread(self, equation: Any) -> Adder:
-        """What adds to some elements, those of all lanes at once."""
+        """Adds to some elements of a total, for all lanes at once, in one scatter."""
         numbers = equation.params["dimension_numbers"]
         moved = numbers._replace(update_window_dims=tuple(axis + 1 for axis in numbers.update_window_dims))
         how = {"dimension_numbers": moved, "unique_indices": False, "indices_are_sorted": False}

@@ -1,8 +1,8 @@
-"""A function -> what it may read outside of it, so that what was made of it is found again only if that is as it was.
+"""A function -> the values it may read outside of it: a program made of it is used again only if they are the same.
 
-What is made of a function has the values in it that its names, its defaults and attributes of objects had then. Whether
-they have them still is asked in each call, and costs little: some forty nanoseconds for a name that stands for the
-object that it did. Only where one does not are values compared, since what was bound anew may be equal.
+A program made of a function has in it the values that the function's names, defaults and attributes of objects had
+then. Each call asks whether they still have these values, which costs some forty nanoseconds for a name bound to the
+same object. Only where a name is bound to another object are values compared, since they may be equal.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from hlobatch.ir.walk import PLAIN, attributes, is_filled
 
 _MISSING: Final = object()
 UNCHANGING: Final = (*PLAIN, np.generic)
-"""Classes of objects that consist of nothing that could change."""
+"""Classes of objects that never change."""
 
 
 class Surroundings:
-    """What functions may read outside of them, as it is when this is made.
+    """The values that functions may read outside of them, as they are when this is made.
 
     Args:
-        values: Functions, and objects that they are given.
+        values: Functions, and the objects that they are called with.
     """
 
     def __init__(self, values: Iterable[Any]) -> None:
@@ -45,7 +45,7 @@ class Surroundings:
             self._take_down(part, names)
 
     def _take_down(self, part: Part, names: frozenset[str]) -> None:
-        """Keep what a part consists of, as far as it may be read."""
+        """Keep the contents of an object, as far as functions may read them."""
         item, before = part.item, part.before
         match item:
             case types.CellType():
@@ -68,7 +68,7 @@ class Surroundings:
         self._contents.append(values)
 
     def are_as_before(self) -> bool:
-        """Whether all that was read is what it was: the same objects, and arrays that hold the same."""
+        """Whether all values are what they were: the same objects, and arrays with the same contents."""
         for get, name, value in self._bound:
             if get(name, _MISSING) is not value:
                 return False
@@ -80,13 +80,13 @@ class Surroundings:
                 map(operator.is_, _items(container), values)
             ):
                 return False
-        for item, before in self._bytes:  # noqa: SIM110  # each call asks, and a generator takes as long as all the rest
+        for item, before in self._bytes:  # noqa: SIM110  # a generator takes twice as long, in each call
             if _bytes_of(item) != before:
                 return False
         return True
 
     def are_like(self, other: Surroundings) -> bool:
-        """Whether functions read equal values there, which may be other objects."""
+        """Whether functions read equal values in both, which may be other objects."""
         lists = (self._contents, other._contents)
         if len(self._contents) != len(other._contents) or len(self._bytes) != len(other._bytes):
             return False
@@ -95,7 +95,7 @@ class Surroundings:
         return all(_are_alike(a, b) for a, b in pairs) and all(a[1] == b[1] for a, b in held)
 
     def again(self) -> Surroundings:
-        """What the same functions read now."""
+        """The values that the same functions read now."""
         return Surroundings(self._values)
 
 
@@ -104,7 +104,7 @@ def _paired(left: Sequence[Any], right: Sequence[Any]) -> Iterable[tuple[Any, An
 
 
 def _mapping_of(item: Any) -> Any:
-    """What gives the attributes of an object, or what names stand for, by ``get``."""
+    """An object whose ``get`` returns attributes of ``item``, or the values of a module's names."""
     if isinstance(item, Namespace):
         return item.bound
     own = vars(item) if hasattr(item, "__dict__") else {}
@@ -112,7 +112,7 @@ def _mapping_of(item: Any) -> Any:
 
 
 class _Slots:
-    """An object with slots, as what has its attributes."""
+    """An object with slots, as a mapping of its attributes."""
 
     def __init__(self, item: Any) -> None:
         self.item = item
@@ -130,7 +130,7 @@ def _bytes_of(item: Any) -> bytes:
 
 
 def _are_alike(left: Any, right: Any) -> bool:
-    """Whether two objects are equal to code, but for what they consist of, which is compared by itself."""
+    """Whether two objects are equal to code, apart from their contents, which are compared separately."""
     if left is right:
         return True
     if type(left) is not type(right) or left is _MISSING:

@@ -4,12 +4,12 @@
 
     last[c] = i         the row with the key c, or the next row that is free, becomes (c, i)
     c in last           whether a row in use has the key c
-    del last[c]         the rows behind that of c move up
+    del last[c]         the rows behind that of c move up by one
 
 Keys are numbers, or tuples of numbers. Rows are in the order in which keys were added, as in Python's dict, and a key
 is looked for in all rows at once.
 
-With ``TensorType`` in place of arrays, a table is the type of a variable that holds one.
+A table with ``TensorType`` in place of arrays is the type of a variable that holds a table.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ from hlobatch.ir.growing import Growing
 from hlobatch.ir.types import Static, Type
 
 UNIT: Final = ()
-"""What stands for the value of a key in a set."""
+"""The value of each key in a set."""
 
 
 class Table(Container):
-    """Rows with keys.
+    """Rows of keys and values.
 
     Attributes:
-        keys_: Rows for its keys; None as long as nothing was put into it.
+        keys_: Rows for its keys; None as long as it has had no entry, so that their type is not known.
         values_: Rows for its values; no arrays in a set.
-        size: How many are in use, ``i32[]``.
-        bound: The capacity that the user gave it, if one was given.
-        factory: What makes the value of a key that is not there yet.
+        size: The number of entries, ``i32[]``.
+        bound: The capacity that the user gave it, or None.
+        factory: Makes the value of a missing key, as in a ``defaultdict``; None if a missing key is an error.
     """
 
     differs = "keys differ"
@@ -70,14 +70,14 @@ class Table(Container):
 
     @classmethod
     def of(cls, entries: Any, bound: int | None = None, factory: Any = None) -> Self:
-        """One that holds some entries, a container of Python's or pairs, whose keys may differ between lanes."""
+        """A table of the entries of a Python container, or of pairs, whose keys may differ between lanes."""
         new = cls(bound=bound, factory=getattr(entries, "default_factory", factory))
         for key, value in _pairs(entries):
             new.make_room(rows.kind_of(key), rows.kind_of(value) if value is not UNIT else UNIT, len(entries))
             new.put(key, value, checks=False)
         return new
 
-    # As a type
+    # A table as a type
 
     def together(self, other: Any) -> Self:
         above: Any = as_dict(other)
@@ -150,7 +150,7 @@ class Table(Container):
 
     @property
     def capacity(self) -> int:
-        """For how many entries there is room."""
+        """The number of entries that it has room for."""
         return rows.capacity_of(self.keys_)
 
     # Questions about the table
@@ -195,11 +195,11 @@ class Table(Container):
         return type(self)(keys, values, SIZE, bound, self.factory).hold(self)
 
     def copy(self) -> Self:
-        """Another one with the same entries."""
+        """Another table with the same entries."""
         return type(self)(self.keys_, self.values_, self.size, self.bound, self.factory)
 
     def in_order(self) -> GrowingList:
-        """Its keys, as a list."""
+        """Its keys as a list."""
         return GrowingList(self.keys_, self.size, None, self.bound)
 
     def __contains__(self, item: Any) -> bool:
@@ -216,7 +216,7 @@ class Table(Container):
 
     @classmethod
     def of_those_there(cls, entries: Any, there: Any, bound: int | None = None) -> Self:
-        """One that holds those entries for which a flag is set."""
+        """A table of those entries whose flag in ``there`` is set."""
         new = cls(bound=bound)
         pairs = [entry if cls.python is not set else (entry, UNIT) for entry in entries]
         for (key, value), is_there in zip(pairs, there, strict=True):
@@ -226,7 +226,13 @@ class Table(Container):
 
     @classmethod
     def gathered(cls, items: GrowingList, entry: Callable[[Self, Any], Any], value: Any) -> Self:
-        """One that is made of the items of a list, one after the other, each by a function that puts it there."""
+        """A table made of the items of a list, one after the other.
+
+        Args:
+            items: The list.
+            entry: Puts one item into the table.
+            value: The type of the values.
+        """
         new = cls()
         if items.items is None:
             return new
@@ -235,7 +241,7 @@ class Table(Container):
         return new
 
     def merge(self, other: Table) -> None:
-        """Put the entries of another one into it."""
+        """Put the entries of another table into this one."""
         if other.keys_ is None:
             return
         keys, values = other.keys_, other.values_
@@ -248,7 +254,7 @@ class Table(Container):
         self.check_room(self.size > self.capacity)
 
     def _one_by_one(self, most: int, count: Any, entry: Callable[[Self, Any], None]) -> None:
-        """Let a function change it, turn after turn, by what is put into it: nothing is of another type then."""
+        """Call ``entry`` for the turns 0 to ``count``, at most ``most``; it may change entries, but not their types."""
 
         def step(turn: Any, state: Any) -> Any:
             part = type(self)(*state)
@@ -258,10 +264,10 @@ class Table(Container):
 
         self.keys_, self.values_, self.size = jax.lax.fori_loop(0, most, step, (self.keys_, self.values_, self.size))
 
-    # How it does that
+    # How entries are stored
 
     def make_room(self, key: Any, value: Any, more: int = 1) -> None:
-        """Let keys and values be of some types, too."""
+        """Widen the types of keys and values to include some types; make rows if there are none."""
         if self.keys_ is None:
             room = capacity(key, more, self.bound)
             self.keys_, self.values_, self.size = rows.empty(key, room), rows.empty(value, room), jnp.int32(0)
@@ -273,7 +279,7 @@ class Table(Container):
             self.values_ = rows.converted(self.values_, value, self.capacity)
 
     def find(self, key: Any) -> tuple[Any, Any]:
-        """Whether there is a key, and in which row; if there is none, in the first."""
+        """Whether a key is in the table, and its row; row 0 if it is not."""
         key = held(key, self.key_kind, is_sought=True)
         if any(leaf.ndim > 1 for leaf in jax.tree.leaves(self.keys_)):
             raise BatchTypeError(f"the keys of a {self.name} are arrays", help="use numbers, or tuples of them.")
@@ -298,7 +304,7 @@ class Table(Container):
         self.size = self.size + ~found
 
     def take_out(self, place: Any, found: Any) -> None:
-        """Let what comes behind a row move up, where there is something to take out."""
+        """Remove the entry in a row, in lanes where ``found`` holds; rows behind it move up."""
         order = jnp.arange(self.capacity)
         order = jnp.minimum(jnp.where(found & (order >= place), order + 1, order), self.capacity - 1)
         self.keys_, self.values_ = rows.rearranged(self.keys_, order), rows.rearranged(self.values_, order)
@@ -306,12 +312,12 @@ class Table(Container):
 
 
 def _pairs(entries: Any) -> list[tuple[Any, Any]]:
-    """Keys and values; of a set, nothing as values."""
+    """Pairs of a key and its value; ``UNIT`` is the value in a set."""
     return list(entries.items()) if isinstance(entries, Mapping) else [(key, UNIT) for key in entries]
 
 
 def _of_statics(entries: Any) -> Any:
-    """A dict of Python's whose values are all the same in every lane, with their types."""
+    """A Python dict of known values, with types in place of its values."""
     return {key: static(value) for key, value in entries.items()}
 
 

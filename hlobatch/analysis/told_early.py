@@ -1,11 +1,12 @@
-"""Code that is given what has no type in this round -> what it tells all the same, so that a round tells all at once.
+"""Code with operands that have no type in this round -> the facts it tells all the same, to save rounds.
 
 ::
 
     t = t + a.area(n)        tells that ``Square.area`` has to be followed, and ``t`` has no type in this round
-    t = t + b.area(n)        tells that ``Circle.area`` has to be, before anything asks what ``t`` is
+    t = t + b.area(n)        tells that ``Circle.area`` has to be, before the type of ``t`` is needed
 
-An object stands for what has no type, of which nothing can be asked. Code that asks tells nothing in this round.
+A stand-in takes the place of an operand without a type, and raises at any use. Code that uses it tells no more facts in
+this round.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ from hlobatch.ir.walk import around
 
 
 class AskedTooEarlyError(Exception):
-    """Raised in code that is being traced: it asks something of what has no type in this round."""
+    """Raised while code is traced: it uses an operand that has no type in this round."""
 
 
 class NoTypeYet:
-    """What stands for a value that has no type in this round."""
+    """The stand-in for a value that has no type in this round."""
 
     __slots__ = ()
     __hash__ = object.__hash__
@@ -44,7 +45,7 @@ for _name in {name for kind in (int, float, complex, list) for name in vars(kind
         setattr(NoTypeYet, _name, _refuse)
 
 NO_TYPE_YET: Final = Type(Static(NoTypeYet()))
-"""The type of what has none."""
+"""The type of the stand-in."""
 
 
 def may_tell_early(function: Any) -> bool:
@@ -53,10 +54,10 @@ def may_tell_early(function: Any) -> bool:
 
 
 def check_types(values: Any) -> None:
-    """Look whether all of some values have types.
+    """Check that no value in a pytree is the stand-in.
 
     Raises:
-        AskedTooEarlyError: One has none in this round.
+        AskedTooEarlyError: One is.
     """
     if any(isinstance(leaf, NoTypeYet) for leaf in jax.tree.leaves(values)):
         raise AskedTooEarlyError

@@ -1,4 +1,4 @@
-"""The code of a primitive after tracing: a jaxpr, and the types of what it takes and gives.
+"""The code of a primitive after tracing: a jaxpr, and the types of its operands and results.
 
 It is called like the user's function, but does not run the user's Python any more.
 """
@@ -29,9 +29,9 @@ class TracedFunction(JaxprCode):
     """Straight-line code after tracing: callable like the user's function, but it no longer runs the user's Python.
 
     Attributes:
-        doubts: What is wrong with it if these are the types to stay.
-        learned: Facts with which it has to be made anew, and what each is about.
-        identity: Which objects are which, before and after.
+        doubts: Errors that the code has unless types change before inference ends.
+        learned: Facts with which the program has to be built again, each with its site.
+        identity: Which objects in its results are objects in its operands.
     """
 
     doubts: tuple[HloBatchError, ...] = field(default=(), kw_only=True)
@@ -49,14 +49,14 @@ class TracedFunction(JaxprCode):
 
     @cached_property
     def looked_at(self) -> tuple[int, ...]:
-        """Which parameters have arrays that anything is computed of, or that are given back."""
+        """The parameters with arrays that the jaxpr computes with or returns, by position."""
         jaxpr: Any = self.jaxpr.jaxpr
         atoms = itertools.chain(jaxpr.outvars, *(equation.invars for equation in jaxpr.eqns))
         read = {atom for atom in atoms if not isinstance(atom, Literal)}
         return tuple(i for i, own in enumerate(self._own_variables) if not read.isdisjoint(own))
 
     def jaxpr_of(self, parameters: Sequence[int]) -> ClosedJaxpr:
-        """The jaxpr without the arrays of other parameters, which nothing looks at."""
+        """The jaxpr without the arrays of all other parameters, which it does not read."""
         jaxpr: Any = self.jaxpr.jaxpr
         kept = [variable for i in parameters for variable in self._own_variables[i]]
         if len(kept) == len(jaxpr.invars):
@@ -65,23 +65,23 @@ class TracedFunction(JaxprCode):
 
     @property
     def _own_variables(self) -> list[list[Any]]:
-        """For each parameter its arrays' variables in the jaxpr."""
+        """For each parameter, the variables of its arrays in the jaxpr."""
         variables: list[Any] = self.jaxpr.jaxpr.invars
         return grouped(variables, self.in_types)
 
     def is_like(self, other: TracedFunction) -> bool:
-        """Whether other code that was traced of the same statement computes the same."""
+        """Whether another trace of the same statement computes the same."""
         return self is other or (self.out_types == other.out_types and self._text == other._text)
 
     @property
     def _text(self) -> str:
-        """What it computes, with its constants, and without the addresses of objects."""
+        """The text of the jaxpr with its constants, and without addresses of objects."""
         constants = [np.asarray(value).tobytes() for value in self.jaxpr.consts]
         return re.sub(r"0x[0-9a-f]+", "", f"{self.jaxpr.jaxpr}{constants}")
 
     @property
     def written_types(self) -> tuple[Type, ...]:
-        """``out_types``, with Python numbers that are written out in the code for the tensors they are taken for."""
+        """``out_types``, with literals of Python numbers as static numbers instead of tensors."""
         supply = iter(self.jaxpr.jaxpr.outvars)
 
         def written(leaf: Leaf) -> Leaf:
@@ -94,6 +94,6 @@ class TracedFunction(JaxprCode):
 
 
 def _python_number(value: Any) -> Any:
-    """A number as it was written; one of 32 bits has digits that nobody wrote."""
+    """The Python number of a literal; a float of 32 bits is the shortest decimal that rounds to it."""
     value = np.asarray(value)[()]
     return float(str(value)) if isinstance(value, np.floating) else value.item()

@@ -1,4 +1,4 @@
-"""One ``PrimOp`` and the types of its inputs -> what it computes, as a jaxpr, and the types of its outputs.
+"""One ``PrimOp`` and the types of its operands -> its computation as a jaxpr, and the types of its results.
 
 This is the only place where the user's Python runs. The result is a ``TracedFunction``, which every executor and the
 lowering call from then on: each straight-line segment is traced once per type of its inputs.
@@ -53,7 +53,7 @@ _doubts: contextvars.ContextVar[list[HloBatchError] | None] = contextvars.Contex
 
 
 def doubt(error: HloBatchError) -> None:
-    """Say in code that is being traced what is wrong with it, if the types that it is traced for are the last ones."""
+    """Note, in code that is being traced, an error that it has if the types that it is traced for are final."""
     if (doubts := _doubts.get()) is not None:
         doubts.append(error)
 
@@ -69,7 +69,7 @@ def remembered(before: Known | None = None) -> Iterator[Known]:
     """A context in which code that was traced for some types is not traced again for them, in any program.
 
     Args:
-        before: What was traced as the program was made for the first time, of which all has to be as it was.
+        before: The traces of an earlier build of the program, to which the new ones have to be equal.
     """
     known: Known = {}
     tokens = _known.set(known), _before.set(before), _assigned.set(set())
@@ -82,26 +82,26 @@ def remembered(before: Known | None = None) -> Iterator[Known]:
 
 
 def stays(site: Site, attribute: str) -> None:
-    """Find out whether no code that was traced puts another object into an attribute.
+    """Check that no code traced so far assigns another object to an attribute.
 
     Args:
-        site: The loop that goes over what it holds.
+        site: The loop over the value of that attribute.
         attribute: Its name.
 
     Raises:
-        Learned: Some does.
+        Learned: Some code does.
     """
     if attribute in (_assigned.get() or ()):
         raise Learned(site, BoundAnew())
 
 
 def is_one_lane() -> bool:
-    """Whether the user's code runs on one lane now, being traced, so that no array has a batch axis."""
+    """Whether the user's code is being traced, for one lane, so that no array has a batch axis."""
     return _one_lane.get()
 
 
 def trace(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) -> TracedFunction:
-    """What ``traced`` gives; within ``remembered``, code like other code is traced once."""
+    """The result of ``traced``; within ``remembered``, equal code is traced once."""
     known, what = _known.get(), _recognized(op.function)
     if known is None or what is None:
         return traced(op, in_types, keep_scalars)
@@ -111,14 +111,14 @@ def trace(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) ->
         _, before = (_before.get() or {}).get(key, (op, found))
         if not isinstance(found, Tried) and not isinstance(before, Tried) and not found.is_like(before):
             raise depends_on_what_was_added().at(op.location)
-        known[key] = op, found  # the operation is kept: what has an id stays what it is
+        known[key] = op, found  # the operation is kept, since the key holds ids of its objects
     if isinstance(given := known[key][1], Tried):
         raise Tried(*given.fact, is_expected=given.is_expected)
     return given
 
 
 def _found(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) -> TracedFunction | Tried:
-    """What comes of tracing some code, so that it can be kept."""
+    """The result of ``traced``, or ``Tried`` as a value, so that it can be kept."""
     try:
         return traced(op, in_types, keep_scalars)
     except Tried as told:
@@ -126,7 +126,7 @@ def _found(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) -
 
 
 def _recognized(function: Any) -> Hashable | None:
-    """What is equal for code and code like it; None where that is not known."""
+    """A key that is equal for equal code; None if the code has none."""
     if not isinstance(function, types.FunctionType):
         known: Hashable = function
         return known if isinstance(function, Code) or is_dataclass(function) else None
@@ -145,8 +145,8 @@ def traced(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) -
     Raises:
         BatchTypeError: The code does not accept these types.
         UnsupportedSyntaxError: It branches in Python on a value that differs between lanes, or calls back to the host.
-        Learned: The blocks around it have to be made otherwise, and nothing is known of what it gives.
-        Tried: It gives nothing, and was traced only to see whether it can be.
+        Learned: The blocks around it have to be built in another way, and its results have no type.
+        Tried: It has no results, and was traced only to see whether it can be.
     """
     found, may_be_unsteady = _traced(op, in_types, keep_scalars)
     draws_later = any(
@@ -163,9 +163,9 @@ def traced(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) -
 
 
 def told_early(op: PrimOp, in_types: Sequence[Type | None]) -> list[tuple[Site, Any]]:
-    """What code tells, some of whose inputs have no type in this round since what gives them has to be made anew.
+    """The facts told by code some of whose operands have no type in this round.
 
-    It is run in vain: what it changes outside of it is put back.
+    The code runs without effect: changes that it makes outside of it are undone.
     """
     if not may_tell_early(op.function):
         return []
@@ -175,7 +175,7 @@ def told_early(op: PrimOp, in_types: Sequence[Type | None]) -> list[tuple[Site, 
             _traced(op, given, [True] * len(op.vars_out), is_in_vain=True)
     except Learned as learned:
         return [known for known in learned.facts if getattr(known[1], "is_told_early", False)]
-    except (HloBatchError, NotYet, Tried, AskedTooEarlyError):  # the last where the text of an error is asked for
+    except (HloBatchError, NotYet, Tried, AskedTooEarlyError):  # the last one also while an error is worded
         return []
     raise AssertionError
 
@@ -188,9 +188,9 @@ def _traced(
     arrays_are_copied: bool = False,
     is_in_vain: bool = False,
 ) -> tuple[TracedFunction, bool]:
-    """What was traced, and whether it may be something else the next time.
+    """The trace, and whether another trace of the same code may differ from it.
 
-    Arrays outside of it cannot be written to; where that is wanted, they are copied before and compared afterwards.
+    Arrays outside of the code are read-only, or, with ``arrays_are_copied``, copied before and compared afterwards.
     """
     out_types: list[Type] = []
     seen: list[tuple[Identity, bool]] = []
@@ -242,7 +242,7 @@ def _traced(
 
 
 def _jaxpr(function: Callable[..., list[Any]], avals: Sequence[Any]) -> Any:
-    """The jaxpr of some code; what it tells goes around JAX, which looks at the files of all frames of an error."""
+    """The jaxpr of some code. Facts that it raises bypass JAX, which reads the files of all frames of an error."""
     told: list[Exception] = []
 
     def run(*tensors: Any) -> list[Any]:
@@ -261,7 +261,7 @@ def _jaxpr(function: Callable[..., list[Any]], avals: Sequence[Any]) -> Any:
 def _told(
     error: Exception, op: PrimOp, in_types: Sequence[Type], learned: list[tuple[Site, Any]]
 ) -> HloBatchError | NotYet | Tried:
-    """What came of some code, at its place.
+    """The error, with its place, or the fact that some code told by raising.
 
     Raises:
         Learned: Facts were learned.
@@ -276,10 +276,10 @@ def _told(
 
 
 def _wrong(error: Exception, op: PrimOp, in_types: Sequence[Type]) -> HloBatchError:
-    """What is wrong with some code, at its place.
+    """The error of some code, with its place.
 
     Raises:
-        Learned: It failed in a method that Python calls by itself, which may be followed.
+        Learned: It failed in a method that Python calls implicitly, which may be followed.
     """
     if isinstance(error, HloBatchError):
         wrong = at_its_place(error, op, in_types)
@@ -293,7 +293,7 @@ def _wrong(error: Exception, op: PrimOp, in_types: Sequence[Type]) -> HloBatchEr
 
 
 def zeros(types: Sequence[Type], op: PrimOp) -> TracedFunction:
-    """Code that gives zeros of some types, as what is never read."""
+    """Code that returns zeros of some types, for variables that are never read."""
 
     def code() -> tuple[Any, ...]:
         return tuple(type_.rebuild([zero(leaf) for leaf in type_.tensor_leaves]) for type_ in types)
@@ -303,7 +303,7 @@ def zeros(types: Sequence[Type], op: PrimOp) -> TracedFunction:
 
 
 def zero(leaf: TensorType) -> Any:
-    """An array of zeros; keys of zeros."""
+    """An array of zeros, or of keys whose words are zeros."""
     if leaf.is_key:
         words = jax.eval_shape(jax.random.key_data, leaf.aval)
         return keys_of(jnp.zeros(words.shape, words.dtype), leaf)
@@ -326,7 +326,7 @@ def _refuse_remembering(kept: Iterable[Any], code: Any, in_types: Sequence[Type]
 
 
 def _flattened(results: Sequence[Any], keep_scalars: Sequence[bool]) -> tuple[list[Any], list[Type]]:
-    """The tensors of results, and their types."""
+    """The tensors in some results, and the types of the results."""
     flat: list[Any] = []
     types_: list[Type] = []
     for result, keep in zip(results, keep_scalars, strict=True):
@@ -339,17 +339,17 @@ def _flattened(results: Sequence[Any], keep_scalars: Sequence[bool]) -> tuple[li
 
 
 def _weak(tensor: Leaf, kind: Leaf) -> Leaf:
-    """The tensor of a Python number, of which ``written_types`` is to know that it is one."""
+    """The tensor type of a leaf; weak if it is a Python number, so that ``written_types`` recognizes it."""
     return replace(tensor, weak=True) if isinstance(kind, Static) and isinstance(tensor, TensorType) else tensor
 
 
 def _stored(leaf: Any, kind: TensorType) -> Any:
-    """A tensor of a result; JAX has to be told of which dtype a Python number is that takes all bits."""
+    """A tensor of a result; an unsigned Python integer is given its dtype, since JAX would take it for a signed one."""
     return np.asarray(leaf, kind.dtype) if isinstance(leaf, int) and kind.dtype.kind == "u" else leaf
 
 
 def _check_effects(op: PrimOp, traced: TracedFunction) -> None:
-    """Refuse code that does more than to compute, and to have the host print and the like for its lane."""
+    """Refuse code with effects other than ``print`` and callbacks of its own lane."""
     effects = [effect for effect in traced.jaxpr.effects if not is_debug_effect(effect)]
     if any(type(effect).__name__ == "NamedAxisEffect" for effect in effects):
         raise UnsupportedSyntaxError(
@@ -377,7 +377,7 @@ def _check_effects(op: PrimOp, traced: TracedFunction) -> None:
 
 
 def _kept(results: Any) -> list[Any]:
-    """The Python objects among results, each of several too that lanes have one of.
+    """The Python objects among results, including all objects of each choice.
 
     Raises:
         UnsupportedSyntaxError: One may not be kept in a variable.
@@ -390,14 +390,14 @@ def _kept(results: Any) -> list[Any]:
 
 
 def _named(function: Any) -> dict[str, Any]:
-    """The objects outside of some code that it names."""
+    """The objects outside of some code that it refers to by name."""
     if not isinstance(function, types.FunctionType):
         return {}
     return around(function) | {n: function.__globals__[n] for n in names_of(function) if n in function.__globals__}
 
 
 def _parts_of(type_: Type) -> list[Part]:
-    """What the objects in a variable consist of."""
+    """Snapshots of the mutable objects in a variable."""
     objects = [leaf.value for leaf in type_.leaves if isinstance(leaf, Static)]
     for value in objects:
         refuse_generator(value)
@@ -405,11 +405,11 @@ def _parts_of(type_: Type) -> list[Part]:
 
 
 def _check_unchanged(op: PrimOp, states: Sequence[Sequence[Part]]) -> None:
-    """Find out that code changed a list, a dict or an object in place, and refuse code that changed a static one.
+    """Refuse code that changed a static object in place; learn that it changed a list, dict or object of the program.
 
     Raises:
-        Learned: The variable would still hold it as it was.
-        UnsupportedSyntaxError: What the variable holds is the same in every lane.
+        Learned: It changed one in a variable that the statement does not assign.
+        UnsupportedSyntaxError: The object is the same in every lane.
     """
     if (assigned := _assigned.get()) is not None:
         assigned |= identities.attributes_assigned()
@@ -432,7 +432,7 @@ def _check_unchanged(op: PrimOp, states: Sequence[Sequence[Part]]) -> None:
 
 
 def _outside(op: PrimOp, in_types: Sequence[Type], values: Sequence[Any]) -> list[Named]:
-    """What code reaches that is the same in all lanes, and what it is called there."""
+    """The objects that code reaches and that are the same in all lanes, with their names."""
     if not isinstance(op.function, types.FunctionType):
         return []
     drawn = [(type(generator).__name__, generator) for generator in generators_of(op.function)]
@@ -443,5 +443,5 @@ def _outside(op: PrimOp, in_types: Sequence[Type], values: Sequence[Any]) -> lis
 
 
 def _classes_of(values: Sequence[Any]) -> set[type]:
-    """The user's classes that objects among some values are of."""
+    """The user's classes of the objects in some values."""
     return {box.cls for box in walked(boxes_in(values), lambda box: boxes_in(box.values))}

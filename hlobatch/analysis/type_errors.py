@@ -1,7 +1,7 @@
 """Values of one variable whose types do not fit together -> an error at both of them, with what to write instead.
 
-It names the user's variable, the calls through which control came there, and, for type inference to try them, the
-containers that would fit if they grew, or the variable that would fit if it might be None.
+The error names the user's variable and the calls that led there. For type inference, it also names the containers that
+would fit if they grew, or the variable that would fit if it might be None.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from hlobatch.ir.program import MAIN
 from hlobatch.ir.types import Static, Type
 
 RESULT: Final = "$result"
-"""What ``none_or_value`` of an error says where it is about the program's result."""
+"""The value of an error's ``none_or_value`` if it is about the program's result."""
 
 Origin = tuple[Location, Type]
-"""Where a variable is given a value, and the type of the value."""
+"""A place that gives a variable a value, and the type of the value."""
 
 
 def disagreement(
@@ -36,15 +36,15 @@ def disagreement(
 
     Args:
         name: The variable.
-        new: Where it was just given a value, and the type of that.
-        origins: Where it was given values before, and their types.
-        reason: What does not fit.
+        new: The place and the type of the newest value.
+        origins: The places and types of earlier values.
+        reason: The disagreement.
         is_result: Whether it is a result of the program.
     """
     (location, type_), short = new, user_name(name)
     what = _values_of(short)
     others = [(w, t) for w, t in origins if not _joinable(t, type_)]
-    if not others and isinstance(reason, MisfitError):  # alone, it is stored as JAX would store it
+    if not others and isinstance(reason, MisfitError):  # the number does not fit even by itself
         return BatchTypeError(f"{what}: {reason.number} is too large for {reason.dtype}", location, help=LARGE_NUMBERS)
     if isinstance(reason, EndlessError):
         return BatchTypeError(
@@ -94,7 +94,7 @@ def _joinable(left: Type, right: Type) -> bool:
 
 
 def _depth_of_difference(left: Any, right: Any) -> int | None:
-    """How deep in two patterns there are lists of different lengths, dicts of other keys, or other Python objects."""
+    """The nesting depth in two patterns of lists of different lengths, dicts of other keys, or other Python objects."""
     left, right = as_dict(left), as_dict(right)
     if isinstance(left, dict) and isinstance(right, dict) and list(left) != list(right):
         return 0 if GrowingDict.can_hold(left) and GrowingDict.can_hold(right) else None
@@ -108,7 +108,7 @@ def _depth_of_difference(left: Any, right: Any) -> int | None:
 
 
 def _orders_that_differ(left: Any, right: Any) -> Iterator[frozenset[Any]]:
-    """The keys of dicts in two patterns that are in one order in one of them and in another in the other."""
+    """The keys of those dicts in two patterns that have the same keys in different orders."""
     left, right = as_dict(left), as_dict(right)
     if isinstance(left, dict) and isinstance(right, dict) and left.keys() == right.keys() and list(left) != list(right):
         yield frozenset(left)
@@ -125,7 +125,7 @@ def _inside(pattern: Any) -> list[Any]:
 def through_calls(
     error: HloBatchError, function: str, called_from: Mapping[str, tuple[str, Location]]
 ) -> HloBatchError:
-    """An error with the calls by which control first reached its function."""
+    """An error with notes on the calls by which control first reached its function."""
     seen: set[str] = set()
     while function in called_from and function not in seen:
         seen.add(function)

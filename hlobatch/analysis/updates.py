@@ -1,4 +1,4 @@
-"""A jaxpr -> which of its results are one of its arguments with some elements changed (in-place updates).
+"""A jaxpr -> the results that are one of its arguments with some elements changed (in-place updates).
 
 ::
 
@@ -26,7 +26,7 @@ SLICE: Final = "dynamic_update_slice"
 
 @dataclass(frozen=True)
 class Origins:
-    """Where the values of a jaxpr without calls come from.
+    """The origins of values in a jaxpr without calls.
 
     Attributes:
         closed: The jaxpr.
@@ -40,11 +40,11 @@ class Origins:
 
     @cached_property
     def _defined(self) -> Mapping[Any, int]:
-        """The index of the equation that a variable is a result of."""
+        """For each variable, the index of the equation that computes it."""
         return {v: i for i, equation in enumerate(self.jaxpr.eqns) for v in equation.outvars}
 
     def origin(self, result: Any) -> tuple[Any, Sequence[int]]:
-        """What a value is before all updates, and the indices of the equations that update it."""
+        """The variable that holds a value before all updates, and the indices of the equations that update it."""
         updates = []
         while not isinstance(result, Literal) and result in self._defined:
             index = self._defined[result]
@@ -56,12 +56,12 @@ class Origins:
 
 
 def elements_updated(equation: Any) -> int:
-    """How many elements an update changes."""
+    """The number of elements that an update changes."""
     return math.prod(equation.invars[1 if equation.primitive.name == SLICE else 2].aval.shape)
 
 
 def updated(function: JaxprCode) -> dict[int, int]:
-    """Positions of resulting arrays that are an argument, or one that was updated; and that argument's.
+    """By the position of a resulting array that is an argument, perhaps updated: the position of that argument.
 
     Both count the tensors of all results, or arguments, in order.
     """
@@ -75,12 +75,12 @@ def updated(function: JaxprCode) -> dict[int, int]:
 
 
 def taken_as_a_whole(blocks: Iterable[Block]) -> set[str]:
-    """Variables of which blocks do more than read or change some elements."""
+    """Variables that some operation of the blocks uses in another way than to read or change some elements."""
     return {v for block in blocks for op in block.ops for v in taken_as_a_whole_by(op)}
 
 
 def taken_as_a_whole_by(op: Op) -> set[str]:
-    """Variables of which an operation does more than read or change some elements."""
+    """Variables that an operation uses in another way than to read or change some elements."""
     function = op.code.typed
     if function is None:
         return {*op.uses, *op.defs}
@@ -91,7 +91,7 @@ def taken_as_a_whole_by(op: Op) -> set[str]:
 
 
 def tensors(variables: Sequence[str], types: Sequence[Type]) -> list[str]:
-    """For each tensor of some variables, the variable."""
+    """For each tensor of some variables, its variable."""
     return [v for v, kind in zip(variables, types, strict=True) for _ in kind.tensor_leaves]
 
 
@@ -108,7 +108,7 @@ def _is_touched_in_part(jaxpr: Any, variable: Any) -> bool:
 
 
 def is_looked_up_in(jaxpr: Any, variable: Any) -> bool:
-    """Whether code without calls does nothing with an array but to read some elements of it."""
+    """Whether code without calls only reads elements of an array."""
     if any(result is variable for result in jaxpr.outvars):
         return False
     using = [equation for equation in jaxpr.eqns if any(atom is variable for atom in equation.invars)]

@@ -1,4 +1,4 @@
-"""A traced statement -> which of its resulting arrays are, in NumPy, views of arrays that it was given.
+"""A traced statement -> the resulting arrays that are, in NumPy, views of its operands.
 
 ``a[i]`` of a matrix, ``a[1:3]``, ``a.T`` and ``a.reshape(-1)`` are; ``a + 1``, ``a[[0, 2]]`` and ``a.copy()`` are not.
 """
@@ -17,7 +17,7 @@ from hlobatch.jax_primitives import VIEWS
 
 
 def views(code: ClosedJaxpr) -> Mapping[int, int]:
-    """For positions of results that are views of an argument, the position of that; both count tensors."""
+    """By the position of a result that is a view of an argument, the position of that argument; both count tensors."""
     jaxpr: Any = code.jaxpr
     defined = {v: equation for equation in jaxpr.eqns for v in equation.outvars}
     places = {v: i for i, v in enumerate(jaxpr.invars)}
@@ -30,7 +30,7 @@ def views(code: ClosedJaxpr) -> Mapping[int, int]:
 
 
 def viewed(variable: Any, defined: Mapping[Any, Any]) -> Any:
-    """What an array is a view of; itself if it is none, and None for a number that is written out."""
+    """The array that an array is a view of, itself if it is none; None for a literal."""
     while not isinstance(variable, Literal) and variable in defined:
         equation = defined[variable]
         if not (equation.primitive.name in VIEWS or _takes_one(equation)):
@@ -40,7 +40,7 @@ def viewed(variable: Any, defined: Mapping[Any, Any]) -> Any:
 
 
 def identity_with_views(one: TracedFunction) -> Identity:
-    """What a primitive says about objects, where views are parts of what they are views of."""
+    """The effect of a primitive on objects, with views counted as the same object as the array that they show."""
     found = views(one.inlined)
     if not found:
         return one.identity
@@ -54,7 +54,7 @@ def identity_with_views(one: TracedFunction) -> Identity:
 
 
 def overwritten_views(code: ClosedJaxpr, updates: Sequence[int], array: Any) -> bool:
-    """Whether one of several updates of an array, but the first, writes a view of what the array was before."""
+    """Whether an update of an array, other than the first, writes a view of the array's value before the updates."""
     jaxpr: Any = code.jaxpr
     defined = {v: equation for equation in jaxpr.eqns for v in equation.outvars}
     written = (jaxpr.eqns[index].invars[1:] for index in sorted(updates)[1:])
@@ -66,12 +66,12 @@ def _is_array(variable: Any) -> bool:
 
 
 def _takes_one(equation: Any) -> bool:
-    """Whether it is a gather at one index, as ``a[i]`` is, and not at an array of them."""
+    """Whether an equation is a gather at one index, as in ``a[i]``, and not at an array of indices."""
     return bool(equation.primitive.name == "gather" and equation.invars[1].aval.ndim == 1)
 
 
 def _tensor_nodes(types: Iterable[Type]) -> list[Node]:
-    """Where each tensor of some values is."""
+    """For each tensor of some values, the index of the value and the path to the tensor."""
     return [
         (index, path)
         for index, type_ in enumerate(types)

@@ -1,14 +1,14 @@
-"""Whole numbers of several dtypes -> comparisons of them, and a dtype that holds all of them, as Python's integers.
+"""Integers of several dtypes -> comparisons of them, and a dtype that holds all of them, as in Python.
 
 ::
 
-    x < 300            of a ``uint8``: true, where JAX makes 44 of the 300
-    x if t else 300    two numbers of 32 bits
-    x == k             of a ``uint8`` and a Python number that was computed: of 32 bits
+    x < 300            of a ``uint8``: true, where JAX would make 44 of the 300
+    x if t else 300    an ``int32``
+    x == k             of a ``uint8`` and a computed Python number: compared as ``int32``
 
-JAX first converts all sides to one dtype. A number that is written out becomes what the array is, so that beside a
-``uint8`` 300 becomes 44; a ``uint32`` and an ``int32`` both become ``int32``, if JAX has no integers of 64 bits. What
-JAX makes as Python does is left to JAX.
+JAX first converts all sides to one dtype. A literal becomes that of the array, so that beside a ``uint8`` 300 becomes
+44; a ``uint32`` and an ``int32`` both become ``int32``, if JAX has no integers of 64 bits. Cases in which JAX agrees
+with Python are left to JAX.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from hlobatch._jax import weakly
 from hlobatch.diagnostics import BatchTypeError
 
 _TRUE_OF_LESS: Final = frozenset({"lt", "le", "ne"})
-"""Comparisons that hold where the left side is less."""
+"""Comparisons that are true if the left side is less."""
 _MIRRORED: Final = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
 
 
@@ -36,7 +36,7 @@ def equal(left: Any, right: Any) -> Any:
 
 
 def compare(comparison: str, left: Any, right: Any) -> Any:
-    """A comparison of the module ``operator``; None if one side is no whole number, and no array of such."""
+    """A comparison, named as in ``operator``, of integers; None if neither side is an array of integers."""
     if _is_array(left) and _is_array(right):
         return _of_arrays(comparison, left, right)
     if _is_array(left) and _is_number(right):
@@ -47,7 +47,7 @@ def compare(comparison: str, left: Any, right: Any) -> Any:
 
 
 def decided(comparison: str, left: Any, right: Any) -> bool | None:
-    """What a comparison comes to whichever number an array of one is; None if that is not known."""
+    """The value of a comparison that holds for every number of an array's dtype; None if it depends on the number."""
     if _is_array(left) and not left.shape and _is_number(right):
         return None if fits(int(right), left.dtype) else _with_misfit(comparison, left, int(right))
     if _is_array(right) and not right.shape and _is_number(left):
@@ -56,13 +56,13 @@ def decided(comparison: str, left: Any, right: Any) -> bool | None:
 
 
 def fits(number: int, dtype: Any) -> bool:
-    """Whether a dtype of whole numbers has a number."""
+    """Whether an integer dtype can represent a number."""
     least, most = _limits(jax.dtypes.canonicalize_dtype(dtype))
     return least <= number <= most
 
 
 def is_small(dtype: Any) -> bool:
-    """Whether a dtype of whole numbers has few bits, or none for the sign, and Python's numbers have more in JAX."""
+    """Whether an integer dtype has fewer bits than Python's integers have in JAX; of signed ones, fewer than 32."""
     if not jnp.issubdtype(dtype, jnp.integer):
         return False
     is_unsigned = bool(jnp.issubdtype(dtype, jnp.unsignedinteger))
@@ -70,12 +70,12 @@ def is_small(dtype: Any) -> bool:
 
 
 def holding_all(values: Sequence[Any], *, computed: bool = False) -> list[Any]:
-    """Values that JAX is to bring to one dtype; whole numbers of which it would make others are brought to one here.
+    """Values for JAX to convert to one dtype; integers that would overflow there are converted here.
 
     Args:
         values: Numbers or arrays.
-        computed: Whether something is computed of them, so that Python's numbers come of it; a number that is written
-            out, and is one of them as it is, may be stored in no dtype that lacks it.
+        computed: Whether they are operands of a computation, whose result is then a Python number; else a literal that
+            does not fit is stored with a strong dtype.
 
     Raises:
         BatchTypeError: No dtype holds all of them.
@@ -93,7 +93,7 @@ def holding_all(values: Sequence[Any], *, computed: bool = False) -> list[Any]:
 
 
 def no_dtype(number: Any, dtype: Any) -> BatchTypeError:
-    """A number and an array of whole numbers that no dtype holds."""
+    """The error for a number and an array of integers that no dtype holds."""
     return BatchTypeError(
         f"one number is {dtype}, the other {number}, and no dtype holds both",
         help=f"convert the array, as in `x.astype(jnp.{_signed()})`, if its numbers are never that large.",
@@ -101,17 +101,17 @@ def no_dtype(number: Any, dtype: Any) -> BatchTypeError:
 
 
 def _signed() -> Any:
-    """The dtype of Python's integers."""
+    """The dtype of Python's integers in JAX."""
     return jax.dtypes.canonicalize_dtype(int)
 
 
 def _is_array(value: Any) -> bool:
-    """Whether a value is an array of whole numbers."""
+    """Whether a value is an array of integers."""
     return isinstance(value, (jax.Array, np.ndarray)) and bool(jnp.issubdtype(value.dtype, jnp.integer))
 
 
 def _is_number(value: Any) -> bool:
-    """Whether a value is a whole number that is known."""
+    """Whether a value is a known integer."""
     return (isinstance(value, int) and type(value) is not bool) or isinstance(value, np.integer)
 
 
@@ -121,7 +121,7 @@ def _limits(dtype: Any) -> tuple[int, int]:
 
 
 def _with_number(comparison: str, array: Any, number: int) -> Any:
-    """A comparison of an array with a number, which all elements are less than, or more, if their dtype lacks it."""
+    """A comparison of an array with a number; the same for all elements if the number is outside of their dtype."""
     if fits(number, array.dtype):
         return getattr(operator, comparison)(array, number)
     return jnp.full(array.shape, _with_misfit(comparison, array, number))
@@ -147,12 +147,12 @@ def _of_arrays(comparison: str, left: Any, right: Any) -> Any:
 
 
 def _with_unsigned(comparison: str, signed: Any, unsigned: Any) -> Any:
-    """A comparison of numbers below zero or above with numbers above: those below are less than all of these."""
+    """A comparison of signed with unsigned numbers: negative ones are less, all others are compared as unsigned."""
     dtype = jnp.dtype(f"uint{8 * max(_dtype(signed).itemsize, _dtype(unsigned).itemsize)}")
     result = getattr(operator, comparison)(signed.astype(dtype), unsigned.astype(dtype))
     return (signed < 0) | result if comparison in _TRUE_OF_LESS else (signed >= 0) & result
 
 
 def _dtype(array: Any) -> Any:
-    """The dtype that JAX takes an array for."""
+    """The dtype of an array in JAX."""
     return jax.dtypes.canonicalize_dtype(array.dtype)
