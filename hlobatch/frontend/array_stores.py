@@ -1,4 +1,4 @@
-"""An array, and what is assigned to a part of it -> the array after the assignment, with NumPy's meaning.
+"""An array, and a value assigned to a part of it -> the array after the assignment, with NumPy's meaning.
 
 ::
 
@@ -7,7 +7,7 @@
     a[lo:hi] += 1              where((lo <= k) & (k < hi), a + 1, a)
     a[i:i + 3] = v             a scatter of one window
 
-The code runs as it is traced. A write past the end of an array changes nothing (``past_the_end``).
+The code runs while it is traced. A write past the end of an array changes nothing (``past_the_end``).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from hlobatch.diagnostics import BatchTypeError
 from hlobatch.frontend.lane_slices import Span, Stretch, Window, is_lane_index
 
 past_the_end: Final = lax.GatherScatterMode.FILL_OR_DROP
-"""What becomes of a write to an index that an array does not have, if that differs between lanes: it is left out."""
+"""Mode of a write at an index that differs between lanes: out of bounds, it is dropped."""
 
 
 def taken(array: Any, key: Any) -> Any:
@@ -40,17 +40,17 @@ def taken(array: Any, key: Any) -> Any:
 
 
 def part(array: Any, key: Any) -> Any:
-    """What ``array[key] += …`` works on: ``array[key]``, and of a mask or a stretch what that is taken from."""
+    """The operand of ``array[key] += …``: ``array[key]``, or, for a mask or a stretch, the array before masking."""
     basic, mask = _masked(array, key)
     return taken(array, key) if mask is None else array[basic]
 
 
 def stored(array: Any, key: Any, value: Any) -> Any:
-    """What an array is after ``array[key] = value``.
+    """The array after ``array[key] = value``.
 
     Raises:
-        BatchTypeError: It cannot hold that.
-        IndexError: It has no such place, in no lane.
+        BatchTypeError: The array cannot hold the value.
+        IndexError: The key is out of bounds in every lane.
     """
     value = _as_element(value, array.dtype)
     basic, mask = _masked(array, key)
@@ -67,10 +67,10 @@ def stored(array: Any, key: Any, value: Any) -> Any:
 
 
 def put(array: Any, key: Any, value: Any) -> Any:
-    """What an array is after ``array[key] += …``, which made ``value`` of ``part(array, key)``.
+    """The array after ``array[key] += …``, where ``value`` is the new value of ``part(array, key)``.
 
     Raises:
-        BatchTypeError: It cannot hold that.
+        BatchTypeError: The array cannot hold the value.
     """
     before = part(array, key)
     value = jnp.asarray(value)
@@ -94,7 +94,7 @@ def is_view(key: Any) -> bool:
 
 
 def _plain(key: Any) -> Any:
-    """A key as JAX takes it: lists are arrays there."""
+    """A key as JAX takes it: lists become arrays."""
     if isinstance(key, tuple):
         return tuple(map(_plain, key))
     if isinstance(key, Stretch):
@@ -105,7 +105,7 @@ def _plain(key: Any) -> Any:
 
 
 def _as_element(value: Any, dtype: Any) -> Any:
-    """A value as an array keeps it: of its dtype."""
+    """A value converted to the dtype of the array that stores it."""
     if isinstance(value, int) and jnp.issubdtype(dtype, jnp.integer):
         limits = jnp.iinfo(dtype)  # type: ignore[no-untyped-call]
         if not limits.min <= value <= limits.max:
@@ -120,7 +120,7 @@ def _as_element(value: Any, dtype: Any) -> Any:
     if not jnp.issubdtype(dtype, jnp.inexact):
         is_there(value, "an array of integers cannot hold")
     elif (known := optional(value)) is not None:
-        new = jnp.where(known.is_there, new, jnp.nan)  # as NumPy has it
+        new = jnp.where(known.is_there, new, jnp.nan)  # NumPy stores NaN for None
     if new.dtype == dtype:
         return new
     if jnp.issubdtype(new.dtype, jnp.complexfloating) and not jnp.issubdtype(dtype, jnp.complexfloating):
@@ -132,7 +132,7 @@ def _as_element(value: Any, dtype: Any) -> Any:
 
 
 def _replaced(array: Any, key: Any, value: Any) -> Any:
-    """An array with a value of its dtype at some place."""
+    """An array with a value, of its own dtype, stored at a key."""
     parts = key if isinstance(key, tuple) else (key,)
     if any(isinstance(p, Span) for p in parts):
         window = Window.of(array, parts)
@@ -147,14 +147,14 @@ def _replaced(array: Any, key: Any, value: Any) -> Any:
 
 
 def _without_leading_ones(value: Any, ndim: int) -> Any:
-    """A value without axes of size one that what it is assigned to does not have."""
+    """A value without leading axes of size one that its target does not have."""
     while value.ndim > ndim and value.shape[0] == 1:
         value = value[0]
     return value
 
 
 def _check_bounds(array: Any, parts: Sequence[Any]) -> None:
-    """Refuse indices known when the program is built that an array does not have."""
+    """Refuse a key known when the program is built that is out of bounds."""
     if not all(isinstance(p, (int, np.integer, slice)) or is_lane_index(p) for p in parts):
         return
     if len(parts) > array.ndim:
@@ -165,7 +165,10 @@ def _check_bounds(array: Any, parts: Sequence[Any]) -> None:
 
 
 def _masked(array: Any, key: Any) -> tuple[Any, Any]:
-    """A key without masks that differ between lanes and stretches; and what they take of what it gives, if any."""
+    """A key with whole axes in place of masks and stretches that differ between lanes, and the mask of its elements.
+
+    The mask is None if the key has no such parts.
+    """
     parts = list(key) if isinstance(key, tuple) else [key]
     if not any(isinstance(part, Stretch) or _is_mask(part) for part in parts):
         return key, None
@@ -203,7 +206,7 @@ def _masked(array: Any, key: Any) -> tuple[Any, Any]:
 
 
 def _axes(basic: Sequence[Any]) -> list[Any]:
-    """Of the parts of a key, those that an axis of the result comes of."""
+    """The parts of a key that keep an axis of the array."""
     return [part for part in basic if isinstance(part, slice)]
 
 

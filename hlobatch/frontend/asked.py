@@ -1,14 +1,14 @@
-"""What the lowering of a function asked and was told -> whether it would come out the same again.
+"""The questions that the lowering of a function asked, with the answers -> whether it would come out the same again.
 
-A program is made again with each fact that tracing finds out, and most facts are the business of one function. A
-function is lowered again only if something that it asked for has another answer: a fact about a place in it, or about
-the program; what a call calls, and whether that raises or changes its arguments.
+A program is built again with each fact that tracing learns, and most facts concern one function. A function is lowered
+again only if one of its questions has another answer: about facts on a place in it, or on the program; about the callee
+of a call, and whether that raises or changes its arguments.
 
     of_call(h, …)        h, which may raise             what ``FunctionLowering`` of f asked, in order
     of(CanFail, line 3)  None
 
 Questions are asked again in the same order, so that the functions that they enter into the program are entered into the
-next one, too; so are failures, by the numbers that they have there.
+next one, too; so are failures, with their numbers in that program.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ from hlobatch.ir.ops import Op, PrimOp
 from hlobatch.ir.program import Function
 
 MOST_KEPT: Final = 8
-"""How many times of those that a function was lowered are kept."""
+"""Most versions of a function that are kept."""
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Recorder | Relay)
 Question = Callable[[Callees], Any]
-"""What is asked of the callees of a program, and of the facts that are known there."""
+"""A question about the callees of a program, and the facts that are known in it."""
 
 
 class AskedFacts:
-    """The facts of a program; who asks for some is noted."""
+    """The facts of a program; each question about them is recorded."""
 
     def __init__(self, ask: Callable[[Callable[[Callees], Any]], Any]) -> None:
         self._ask = ask
 
     def of(self, kind: type[Fact], site: Site) -> Fact | None:
-        """The fact of a kind about a site, if there is one."""
+        """The fact of a kind about a site; None if there is none."""
         found: Fact | None = self._ask(lambda callees: callees.facts.of(kind, site))
         return found
 
@@ -55,21 +55,21 @@ class AskedFacts:
         return bool(self._ask(lambda callees: callees.facts.has(kind)))
 
     def about_code(self, kind: type[Fact]) -> Sequence[tuple[Location, Fact]]:
-        """All facts of a kind about straight-line code, and where that is."""
+        """All facts of a kind about straight-line code, each with the location of the code."""
         found: Sequence[tuple[Location, Fact]] = self._ask(lambda callees: callees.facts.about_code(kind))
         return found
 
 
 class Asking:
-    """The callees of a program, as the lowering of one function asks for them: what it asks is noted.
+    """The callees of a program, as the lowering of one function sees them: each question is recorded.
 
     Attributes:
-        questions: What was asked, and the answers.
+        questions: The questions, with the answers.
         recorders: The failures of the function.
-        learned: Facts with which the program has to be made anew, and what each is about.
-        looks_at_failures: Whether code of the function looks at all failures of the program.
+        learned: Facts with which the program has to be built again, each with its site.
+        looks_at_failures: Whether code of the function reads all failures of the program.
         follows: Whether functions without a decorator may become parts of the program.
-        facts: What tracing has found out so far.
+        facts: The facts learned so far.
     """
 
     def __init__(self, callees: Callees) -> None:
@@ -88,16 +88,16 @@ class Asking:
 
     @property
     def failures(self) -> Failures:
-        """Where the program may raise."""
+        """The failures of the whole program."""
         self.looks_at_failures = True
         return self._callees.failures
 
     def learn(self, site: Site, fact: Any) -> None:
-        """Note a fact with which the program has to be made anew; lowering goes on, since there may be more."""
+        """Note a fact with which the program has to be built again; lowering goes on, since there may be more."""
         self.learned.append((site, fact))
 
     def fails(self, recorder: Callable[[int], R]) -> R:
-        """Enter a failure of the program, which is made for its number."""
+        """Enter a failure into the program; ``recorder`` makes it from its number."""
         made = recorder(len(self._callees.failures.all) + 1)
         self._callees.failures.all.append(made)
         self.recorders.append(made)
@@ -108,7 +108,7 @@ class Asking:
         self._ask(lambda callees: callees.note_call(callee.key, location))
 
     def of_call(self, node: ast.expr, source: Source, local: frozenset[str]) -> Called | None:
-        """What a call expression calls, if that is a function of the program and its name says so."""
+        """The callee of a call expression, if its name says that it is a function of the program; else None."""
         return self._ask(lambda callees: callees.of_call(node, source, local))
 
     def of_template(self, template: Template) -> Callee:
@@ -116,7 +116,7 @@ class Asking:
         return self._ask(lambda callees: callees.of_template(template))
 
     def of_fact(self, calls: Calls) -> Called:
-        """What a call is one of, of which that was found out."""
+        """The callee of a call that tracing has resolved, as the fact ``calls``."""
         return self._ask(lambda callees: callees.of_fact(calls))
 
     def assigns(self, attribute: str) -> bool:
@@ -128,20 +128,20 @@ class Asking:
         self._ask(lambda callees: callees.makes(kind))
 
     def method(self, name: str) -> Calls | None:
-        """What the call of a method is one of, as far as its name says so."""
+        """The function that a method call means, as far as its name alone tells; else None."""
         return self._ask(lambda callees: callees.method(name))
 
     def guess(self, calls: Calls, site: Site) -> Called | None:
-        """What a call of a function calls, if the program will probably have to carry it out."""
+        """The callee of a call, on the guess that the program has to carry it out; None if that is unlikely."""
         return self._ask(lambda callees: callees.guess(calls, site))
 
     def copy(self, callee: Callee, fact: Copy) -> Callee:
-        """The copy of a callee that is made for arguments of some types."""
+        """The copy of a callee for arguments of some types."""
         return self._ask(lambda callees: callees.copy(callees.by_key[callee.key], fact))
 
 
 def _seen(answer: Any) -> Any:
-    """All that is looked at of an answer."""
+    """The part of an answer that lowering depends on."""
     if isinstance(answer, Called):
         return answer.callee.seen, answer.receiver, answer.expected
     return answer.seen if isinstance(answer, Callee) else answer
@@ -149,14 +149,14 @@ def _seen(answer: Any) -> Any:
 
 @dataclass(frozen=True)
 class _Known:
-    """A function as it was lowered.
+    """A version of a function as it was lowered.
 
     Attributes:
-        callee: For what.
-        questions: What was asked meanwhile, and the answers.
+        callee: The part of the callee that lowering depends on.
+        questions: The questions that lowering asked, with the answers.
         recorders: Its failures.
-        function: The function.
-        learned: Facts with which the program has to be made anew, so that it is not used.
+        function: The lowered function.
+        learned: Facts with which the program has to be built again; if there are any, the function is not used.
     """
 
     callee: Hashable
@@ -166,11 +166,11 @@ class _Known:
     learned: Sequence[tuple[Site, Any]]
 
     def is_answered_alike(self, callees: Callees) -> bool:
-        """Whether all that was asked has the same answer of the callees of another program."""
+        """Whether all questions have the same answers for the callees of another program."""
         return all(_seen(question(callees)) == answer for question, answer in self.questions)
 
     def entered(self, failures: list[Recorder | Relay]) -> Function:
-        """The function, with the numbers that its failures have in another program, in which they are entered."""
+        """The function, with its failures renumbered and entered into another program."""
         numbered = {id(old): replace(old, number=len(failures) + i) for i, old in enumerate(self.recorders, 1)}
         failures += numbered.values()
 
@@ -183,15 +183,15 @@ class _Known:
 
 @dataclass
 class Lowered:
-    """The functions of a program as they were lowered, the last times, by what they are known by."""
+    """Versions of functions as they were lowered, newest last, by the keys of their callees."""
 
     known: dict[Hashable, collections.deque[_Known]] = field(default_factory=dict)
 
     def function(self, callee: Callee, callees: Callees, lower: Callable[[Callee, Asking], Function]) -> Function:
-        """A function of a program, lowered anew if it has to be.
+        """A function of a program, lowered if no kept version serves.
 
         Raises:
-            Learned: To lower it showed that the program has to be made anew.
+            Learned: Lowering learned facts, with which the program has to be built again.
             HloBatchError: It cannot be lowered.
         """
         kept = self.known.setdefault(callee.key, collections.deque(maxlen=MOST_KEPT))

@@ -6,7 +6,7 @@
     grid[y].x = v            %grid = prim "grid[y].x = v" (%grid, %v, %y)
     total += x               %total = prim "total + x" (%total, %x)
 
-An item or an attribute is assigned to by giving the name another value (``places.py``, ``stores.py``).
+An assignment to an item or an attribute gives the root variable another value (``places.py``, ``stores.py``).
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from hlobatch.ir.ops import PrimOp
 
 
 def outside(name: str) -> str:
-    """What is wrong with a change of what is no variable of the function."""
+    """The error message for a change of an object from outside of the function."""
     return f"this changes {name!r}, which stands outside of the function, once for all lanes and turns"
 
 
 class AssignmentLowering(TryLowering):
-    """Lowers statements that give names values."""
+    """Lowers assignments and deletions."""
 
     def define(self, name: str, node: ast.stmt) -> None:
-        """A function inside of this one: nothing happens where it is defined but that its defaults are computed."""
+        """Lower the definition of an inner function: only its defaults are computed here."""
         for kept, default in self.scope[name].defaults.items():
             self.store(kept, default, node)
 
@@ -53,7 +53,7 @@ class AssignmentLowering(TryLowering):
         self.primitive([statement], list(dict.fromkeys(names)), node, self.source.text(statement))
 
     def _assign_places(self, targets: list[ast.expr], value: ast.expr, node: ast.stmt) -> None:
-        """Assign to items and attributes, among others, of what names stand for."""
+        """Assign to targets among which are items and attributes."""
         for target in targets:
             self._check_places(target)
         given = self.simple(value)
@@ -70,7 +70,7 @@ class AssignmentLowering(TryLowering):
         self.primitive(body, self.bound(body), node, text)
 
     def _assign_one_by_one(self, targets: list[ast.expr], value: ast.expr, node: ast.stmt) -> None:
-        """Assign where what is on the way to a place has control of its own: it runs when Python comes there."""
+        """Assign to targets one by one, since one has control flow of its own, which runs when Python reaches it."""
         given = self.temporary()
         self.assign(given, value, node)
         for target in targets:
@@ -129,11 +129,11 @@ class AssignmentLowering(TryLowering):
         self.primitive(body, self.bound(body), node, self.source.text(statement))
 
     def _simple_place(self, target: ast.expr, later: Sequence[ast.expr] = ()) -> ast.expr:
-        """A place without control of its own on the way to it, which begins with a variable.
+        """An item or attribute of a variable, with any control flow on the way to it lowered.
 
         Args:
-            target: The place.
-            later: What is evaluated before the place is assigned to.
+            target: The item or attribute.
+            later: Expressions that are evaluated before the assignment.
         """
         place = self.with_simple_children(target, later) if later else self.simple(target)
         for part in places_in(place):
@@ -146,7 +146,7 @@ class AssignmentLowering(TryLowering):
         return place
 
     def _check_places(self, target: ast.expr) -> None:
-        """Refuse to change what is no part of a variable of the function."""
+        """Refuse an assignment to a part of an object that is no variable of the function."""
         for part in places_in(target):
             root = root_of(part)
             if isinstance(root, ast.Name) and self.is_own(root.id):
@@ -167,7 +167,7 @@ class AssignmentLowering(TryLowering):
             )
 
     def put_back(self, place: ast.expr, name: str, node: ast.Call) -> None:
-        """Let an item or an attribute be what a callee made of it."""
+        """Store the callee's new value of an item or attribute that was an argument."""
         body = put_back(place, load(name, node))
         self.primitive(body, self.bound(body), ast.copy_location(ast.Expr(node), node), self.source.text(place))
 

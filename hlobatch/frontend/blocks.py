@@ -20,8 +20,8 @@ class BlockBuilder:
     """Collects the blocks of one function in source order.
 
     Attributes:
-        blocks: Those that are closed.
-        before_end: Does what has to be done before control leaves the open block, be it for a function that it calls.
+        blocks: The blocks that are closed.
+        before_end: Called before control leaves the open block, also for a callee.
     """
 
     blocks: list[Block] = field(default_factory=list)
@@ -54,7 +54,7 @@ class BlockBuilder:
 
     @contextmanager
     def all_or_nothing(self) -> Iterator[None]:
-        """A context whose blocks are dropped, and those before it as they were, if an error leaves it."""
+        """A context that drops the blocks and operations that were added in it if an error leaves it."""
         before = len(self.blocks), self._open, list(self._ops), self._location, self._sync
         try:
             yield
@@ -64,7 +64,7 @@ class BlockBuilder:
             raise
 
     def finish(self) -> None:
-        """Do what has to be done before anybody sees what happens next: the host, or another function."""
+        """Call ``before_end`` at the end of the open block, before the host or a callee may run."""
         if self._open is not None and self.before_end is not None:
             self.before_end()
 
@@ -88,7 +88,7 @@ class BlockBuilder:
         self._open = None
 
     def returns(self, but: str) -> bool:
-        """Whether control leaves the function from a block that it can reach, other than one."""
+        """Whether some reachable block other than ``but`` returns from the function."""
         known, pending = {block.name: block for block in self.blocks}, [self.blocks[0].name]
         while pending:
             block = known.pop(pending.pop(), None)

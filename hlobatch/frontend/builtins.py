@@ -6,8 +6,8 @@
     not x             __hb_not(x)
     a < b < c         __hb_and(a < b, b < c)
 
-Each function takes Python objects, for which it gives what Python gives, so that a static condition is decided when the
-program is built; and traced scalars. Its errors have no place: whoever traces the code adds that.
+Each function takes traced scalars, and Python objects, for which its result is Python's, so that a static condition is
+decided when the program is built. Its errors have no place, which the tracing of the code adds.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def is_array(value: Any) -> bool:
 
 
 def scalar(value: Any, what: str) -> Any:
-    """A value that has to be a scalar."""
+    """The value, which has to be a scalar; ``what`` names it in the error."""
     if np.shape(value) != ():
         raise BatchTypeError(
             f"{what} has shape {list(np.shape(value))}, it has to be a scalar",
@@ -57,11 +57,11 @@ def _truth(value: Any) -> Any:
 
 
 def _of_object(value: Any) -> Any:
-    """``bool(value)``, which an object's own method may say of what differs between lanes."""
+    """``bool(value)``, which may differ between lanes if the object's ``__bool__`` is written in Python."""
     own = getattr(type(value), "__bool__", None)
     if not isinstance(own, types.FunctionType):
         return bool(value)
-    from hlobatch.frontend.traced_functions import as_meant  # noqa: PLC0415  # which asks for truths
+    from hlobatch.frontend.traced_functions import as_meant  # noqa: PLC0415  # which needs this module
 
     result = as_meant(own, value)(value)
     return _truth(result) if is_tracer(result) or type(result) is bool else bool(value)
@@ -82,14 +82,14 @@ def logical_and(*values: Any) -> Any:
 
 
 def kept(value: Any, name: str) -> Any:
-    """A value that is assigned, of an expression with a lambda that reads what is assigned again later."""
+    """A value to be assigned; refused if it holds a function, since that reads ``name``, assigned again later."""
     if any(callable(leaf) and not is_array(leaf) for leaf in jax.tree.leaves(value, is_leaf=callable)):
         raise kept_error(name)
     return value
 
 
 def kept_error(name: str) -> UnsupportedSyntaxError:
-    """A kept lambda would not see what a name stands for later."""
+    """The error for a function in a variable that would not see a later value of ``name``."""
     return UnsupportedSyntaxError(
         f"a function kept in a variable uses {name!r}, which is assigned again later",
         help="use another name for the later value.",
@@ -97,7 +97,7 @@ def kept_error(name: str) -> UnsupportedSyntaxError:
 
 
 def given_twice(name: str) -> UnsupportedSyntaxError:
-    """A function that changes an argument would see the change in another."""
+    """The error for a call that passes ``name`` twice to a function that changes it."""
     return UnsupportedSyntaxError(
         f"a function is given {name!r} twice, or a part of it beside it, and changes it",
         help=f"give it a copy of one, as in `{name}.copy()`.",
@@ -105,7 +105,7 @@ def given_twice(name: str) -> UnsupportedSyntaxError:
 
 
 def apart(value: Any, name: str) -> Any:
-    """A part of a variable's value, which is given to a function that changes the variable: it has to be a number."""
+    """A part of a variable, passed to a function beside the variable, which that changes: it has to be a number."""
     leaves = jax.tree.leaves(value)
     if len(leaves) != 1 or leaves[0] is not value or np.shape(value) != ():
         raise given_twice(name)
@@ -113,5 +113,5 @@ def apart(value: Any, name: str) -> Any:
 
 
 def refuse(error: Exception) -> None:
-    """Code that is not supported, where tracing comes to it."""
+    """Raise an error about unsupported code once tracing reaches the code."""
     raise error
