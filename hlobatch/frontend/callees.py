@@ -1,9 +1,9 @@
-"""Calls -> functions of the program: which call expressions the program itself carries out.
+"""Call expressions -> the functions of the program that they call, if the program itself carries them out.
 
-A callee is found by what its name stands for, not by how it is spelled: a batched function under any name, a function
-without a decorator that is followed, or the plain Python function behind one that is already part of the program (so
-``fast = hb.batch(slow)`` recurses into ``fast`` although the body says ``slow``). What no name outside of the function
-stands for, tracing finds out (``following.py``).
+A callee is found by the object that its name is bound to, not by the spelling of the name: a batched function under any
+name, a function without a decorator that is followed, or the plain Python function behind one that is already part of
+the program (so ``fast = hb.batch(slow)`` recurses into ``fast`` although the body says ``slow``). A callee that no name
+outside of the function is bound to is found by tracing (``following.py``).
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from hlobatch.frontend.source import MISSING, Source, plain_function, read_sourc
 from hlobatch.ir.names import unused
 
 SYNC_MARK: Final = "__hlobatch_sync__"
-"""Attribute of ``hb.sync`` by which the frontend knows it."""
+"""Attribute by which the frontend recognizes ``hb.sync``."""
 
 
 BATCH_MARK: Final = "__hlobatch_batch__"
-"""Attribute of ``hb.batch`` by which the frontend knows it."""
+"""Attribute by which the frontend recognizes ``hb.batch``."""
 
 MOST_COPIES: Final = 16
-"""Copies of one function, for arguments of different types: a recursion may make ever new ones."""
+"""Most copies of one function, for arguments of different types; a recursion may need ever new ones."""
 
 
 @runtime_checkable
 class Batched(Protocol):
-    """What the frontend needs of a batched function."""
+    """The attributes of a batched function that the frontend reads."""
 
     @property
     def __hlobatch_function__(self) -> Callable[..., Any]:
@@ -49,7 +49,7 @@ class Batched(Protocol):
 
     @property
     def __hlobatch_type_inference__(self) -> Callable[..., Any] | None:
-        """The user's word on its result type."""
+        """The function's declared result type, as a callable; None if it has none."""
 
 
 @dataclass(eq=False)
@@ -58,13 +58,13 @@ class Callee:
 
     Attributes:
         name: Its name in the program.
-        source: Where it is written.
-        type_inference: The user's word on its result type.
-        template: What it captures, if it is defined inside another function.
-        raises: Whether it may raise: it gives back which failure there was, and what that is made of, at the end.
-        always_raises: Whether it does on all ways that have an end.
-        changes: Its parameters whose arguments it changes, itself or by what it calls.
-        gives_back: Whether calls take those back.
+        source: Its source.
+        type_inference: Its declared result type, as a callable; None if it has none.
+        template: Its closure variables, if it is defined inside another function.
+        raises: Whether it may raise: it then returns a failure code and details of the exception after its results.
+        always_raises: Whether every path that ends raises.
+        changes: Its parameters whose arguments it changes in place, itself or through its callees.
+        gives_back: Whether it returns these arguments to its callers.
         types: The types of arguments that this copy of the function is made for; None for the first one.
         called_from: The first call of it in the program.
     """
@@ -82,7 +82,7 @@ class Callee:
 
     @property
     def key(self) -> tuple[Any, Hashable]:
-        """What it is known by, in each program that is made of the same functions."""
+        """The key of the function, the same in each program that is made of the same functions."""
         return self.template or self.source.function, self.types
 
     @property
@@ -92,27 +92,27 @@ class Callee:
 
     @property
     def captured(self) -> tuple[str, ...]:
-        """Variables of functions around it, which each call passes first."""
+        """Variables of enclosing functions, which each call passes first."""
         return self.template.captured if self.template else ()
 
     @property
     def changed(self) -> tuple[str, ...]:
-        """Variables of functions around it that each call gives back beside the result."""
+        """Variables of enclosing functions that each call returns beside the result."""
         return self.template.changed if self.template else ()
 
     @property
     def bound(self) -> frozenset[str]:
-        """Those of them that it may bind to other values."""
+        """Variables of enclosing functions that it may assign to."""
         return self.template.bound if self.template else frozenset()
 
     @property
     def given_back(self) -> tuple[str, ...]:
-        """Its own variables that each call gives back beside the result."""
+        """Its own variables that each call returns beside the result."""
         return (*self.changed, *(self.changes if self.gives_back else ()))
 
 
 def changed_default(callee: Callee, parameter: str) -> UnsupportedSyntaxError:
-    """The error for a function that changes what a parameter is by default, which it would be in the next call, too."""
+    """The error for a function that changes the default of a parameter in place, which the next call would see."""
     return UnsupportedSyntaxError(
         f"{callee.source.node.name!r} changes the default of its parameter {parameter!r} in place, once for all lanes "
         "and turns",
@@ -122,12 +122,12 @@ def changed_default(callee: Callee, parameter: str) -> UnsupportedSyntaxError:
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """What a call expression calls.
+    """The callee of a call expression.
 
     Attributes:
         callee: The function of the program.
-        receiver: How the call's function gives the first argument, as ``following.Calls`` says it.
-        expected: What is expected of it, if that is not known.
+        receiver: How the first argument follows from the called object, as in ``following.Calls``.
+        expected: The guess that the call cannot be traced; None if that is known.
         is_again: Whether its values are computed again on the way back of a derivative.
     """
 
@@ -142,12 +142,12 @@ class Callees:
     """The functions of one program that are batched or followed, found as calls are met.
 
     Attributes:
-        facts: What tracing has found out so far.
-        failures: Where the program may raise.
+        facts: The facts learned so far.
+        failures: The failures that the program may raise.
         follows: Whether functions without a decorator may become parts of the program.
-        by_key: Those that are part of the program, by their plain Python function, or template, and the types that a
-            copy is for.
-        guessed: Functions of which that is expected, and not known.
+        by_key: The functions that are part of the program, by their plain Python function, or template, and the types
+            that a copy is for.
+        guessed: Functions that are part of the program by a guess.
         classes: The user's classes that the program makes objects of.
     """
 
@@ -183,10 +183,10 @@ class Callees:
         return self.by_key[key]
 
     def copy(self, callee: Callee, fact: Copy) -> Callee:
-        """The copy of a callee that is made for arguments of some types.
+        """The copy of a callee for arguments of some types.
 
         Raises:
-            HloBatchError: As many copies of it as there may be are made already.
+            HloBatchError: The most copies that there may be have been made already.
         """
         function, _ = callee.key
         first = self._disagreements.setdefault(function, fact.disagreement)
@@ -199,7 +199,7 @@ class Callees:
         return self.by_key[function, fact.types]
 
     def _as_known(self, key: Hashable, callee: Callee) -> Callee:
-        """A callee with what is known about it: whether it raises, and what it changes; the first is not called yet."""
+        """A callee with the facts about it: whether it raises, and what it changes. The first one has no callers."""
         site = of_function(key)
         by_calls = self.facts.of(ChangesByCalls, site)
         source = callee.source
@@ -218,12 +218,12 @@ class Callees:
         return unused(stem, taken, separator="_")
 
     def note_call(self, key: tuple[Any, Hashable], location: Location) -> None:
-        """Note where a function is called; the first call of it stays."""
+        """Note the place of a call of a function; the first one is kept."""
         callee = self.by_key[key]
         callee.called_from = callee.called_from or location
 
     def of_object(self, value: Any) -> Called | None:
-        """What a call of an object calls, if that is a function of the program."""
+        """The callee of a call of an object; None if that is no function of the program."""
         calls = called(value)
         if calls is None:
             known = self.by_key.get((value, None)) if isinstance(value, types.FunctionType) else None
@@ -231,14 +231,14 @@ class Callees:
         if calls.function is value and isinstance(value, types.FunctionType) and not is_users(value):
             return self.of_fact(calls)  # one function of the prelude calls another
         if is_built_in(value):
-            return None  # of what it is called with, a fact about the place says
+            return None  # a fact about the place gives the callee
         is_known = (calls.function, None) in self.by_key and calls.function not in self.guessed
         if is_followed_at_once(calls.function) or calls.function in self.followed or is_known:
             return self.of_fact(calls)
         return None
 
     def guess(self, calls: Calls, site: Site) -> Called | None:
-        """What a call of a function calls, if the program will probably have to carry it out."""
+        """The callee of a call, on the guess that the program has to carry it out; None if that is unlikely."""
         known = self.facts.of(Unexpected, of_function((calls.function, None)))
         if not self.follows or known is not None or self.facts.has(NothingExpected) or not is_likely(calls):
             return None
@@ -250,11 +250,11 @@ class Callees:
         self.classes.add(kind)
 
     def method(self, name: str) -> Calls | None:
-        """What the call of a method is one of, as far as its name says so."""
+        """The function that a method call means, as far as its name alone tells; else None."""
         return None if name in CONTAINERS else method(self.classes, name)
 
     def of_fact(self, calls: Calls) -> Called:
-        """What a call is one of, of which that was found out."""
+        """The callee of a call that tracing has resolved, as the fact ``calls``."""
         function = calls.function
         if isinstance(function, Template):
             callee = self.of_template(function)
@@ -265,7 +265,7 @@ class Callees:
         return Called(callee, calls.receiver, is_again=is_computed_again(function))
 
     def of_call(self, node: ast.expr, source: Source, local: frozenset[str]) -> Called | None:
-        """What a call expression calls, if that is a function of the program and its name says so."""
+        """The callee of a call expression, if its name says that it is a function of the program; else None."""
         if not isinstance(node, ast.Call):
             return None
         try:
@@ -275,14 +275,14 @@ class Callees:
 
 
 def static_value(node: ast.expr, source: Source, local: frozenset[str]) -> Any:
-    """What a dotted name that starts outside the function stands for, or ``MISSING``."""
+    """The value of a dotted name that begins with a name from outside of the function; ``MISSING`` if it has none."""
     if isinstance(node, ast.Name):
         return MISSING if node.id in local else source.resolve(node.id)
     if isinstance(node, ast.Attribute):
         value = static_value(node.value, source, local)
         try:
             return MISSING if value is MISSING else getattr(value, node.attr, MISSING)
-        except Exception:  # noqa: BLE001  # the user's property; its error gets a place where the code runs
+        except Exception:  # noqa: BLE001  # the error of a user's property gets a place where the code runs
             return MISSING
     return MISSING
 

@@ -6,10 +6,9 @@
     math.isqrt(n)        ==>     __hb_call(math.isqrt, n)
     best.get(k, 0)               __hb_call(best.get, k, 0)
 
-Functions of Python, of its library and of NumPy need numbers that are known. What they mean on values that differ
-between lanes stands in tables, from a function to a function on traced values; there is a module of them for each
-subject. The function is found by the object, and not by its name. If no value differs between lanes, the function
-itself is called.
+Functions of Python, of its library and of NumPy need numbers that are known. Their meanings on values that differ
+between lanes are in tables, from a function to a function on traced values, with a module for each subject. The
+function is found by the object, and not by its name. If no value differs between lanes, the function itself is called.
 """
 
 from __future__ import annotations
@@ -86,12 +85,12 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         inside = meaning is None or known in math_functions.MEANINGS or known in numpy_functions.MEANINGS
         for argument in leaves_of(args, is_optional) if inside and is_any_optional() else args:
             is_there(argument, f"`{getattr(function, '__name__', function)}` of")
-    if meaning is not None and meaning.uses_items:  # what an iterator gives is not known before
+    if meaning is not None and meaning.uses_items:  # the items of an iterator are not known before
         args = tuple(list(value) if isinstance(value, Iterator) else value for value in args)
     if meaning is not None and _has_to_be_meant(known, meaning, args, kwargs):
         return meaning.function(*args, **kwargs)
     method = _method(function)
-    calls = any(map(callable, kwargs.values()))  # a key, which may give what differs between lanes
+    calls = any(map(callable, kwargs.values()))  # a sort key may return a value that differs between lanes
     if method is not None and (calls or _holds(is_tracer, (function.__self__, args, kwargs))):
         kwargs = {name: functools.partial(call, value) if callable(value) else value for name, value in kwargs.items()}
         with by_python():
@@ -107,9 +106,9 @@ _GENERIC: Final = functools.singledispatch(lambda _: None).__code__  # type: ign
 
 
 def dispatched(function: Any, args: Sequence[Any]) -> Any:
-    """What a generic function calls for the class that its first argument has in Python; other functions themselves.
+    """The implementation that a generic function calls for the Python class of its first argument; else the function.
 
-    Of a library's class in whose place another one is registered, it is that.
+    For a class of a library's that has a registered stand-in, the stand-in.
 
     Raises:
         UnsupportedSyntaxError: The class differs between lanes.
@@ -125,10 +124,10 @@ def dispatched(function: Any, args: Sequence[Any]) -> Any:
 
 
 def _unchanging(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """The value of a call of one of several functions, of which each lane has one, and all are called.
+    """The value of a call of one of several functions; each is called, though each lane has one of them.
 
     Raises:
-        UnsupportedSyntaxError: It changes an object, which it would do in every lane.
+        UnsupportedSyntaxError: A function changes an object, which it would do for every lane.
     """
     known = [replace(part, may_grow=False) for value in (function, *args, *kwargs.values()) for part in found_in(value)]
     result = call(function, *args, **kwargs)
@@ -141,7 +140,7 @@ def _unchanging(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any])
 
 
 def _has_to_be_meant(function: Any, meaning: Meaning, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
-    """Whether Python's function itself cannot be called with some arguments."""
+    """Whether a call needs the function on traced values, since Python's own cannot take some arguments."""
     holds_arrays = _holds(is_tracer if meaning.converts else _is_jax, (args, kwargs))
     computes = function in _OF_OPERANDS and _holds(is_boxable, (args, kwargs))
     calls = function in _CALLERS and _holds(callable, (args, kwargs))
@@ -149,13 +148,13 @@ def _has_to_be_meant(function: Any, meaning: Meaning, args: tuple[Any, ...], kwa
 
 
 _OF_ARRAYS: Final = ("jax.numpy", "jax.lax", "jax.nn")
-"""Modules whose functions compute with what they are given."""
+"""Modules whose functions compute with all their arguments."""
 _OF_OPERANDS: Final = frozenset({abs, sum, pow, divmod, *library_functions.OPERATORS})
-"""Functions that do what operators do, for which the user's classes may have methods."""
+"""Functions that act like operators, for which the user's classes may have methods."""
 
 
 def _for_each(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Callable[[], Any] | None:
-    """What calls a function of Python's for each of several objects that it is given; None if it is given none."""
+    """A call of a Python function for each object of an argument that is a choice; None if it is no such call."""
     if function in _COPIES and not kwargs and len(args) == 1:
         return functools.partial(_copied, function, *args)
     if _is_of_text(function) and len(args) == 1 and isinstance(args[0], (list, tuple)):
@@ -173,15 +172,15 @@ _OF_NONE: Final = (
     bool,
     *(getattr(operator, name) for name in ("eq", "ne", "is_", "is_not", "not_", "truth", "contains")),
 )
-"""Functions that take None."""
+"""Functions that accept None."""
 _KEEPING: Final = (iter, next, hash, id, sorted, setattr, delattr, vars, dir)
-"""Functions of Python's that are not done for each of several objects: they give iterators, or refuse it themselves."""
+"""Python functions that are not called once per object of a choice: they return iterators, or refuse choices."""
 _MAKING: Final = (bool, int, float, complex, str, bytes, range)
-"""Classes of objects that hold nothing."""
+"""Classes whose objects hold no reference to the arguments they are made of."""
 
 
 def _is_done_for_each(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
-    """Whether a function that is none of the user's is given several objects, and nothing else that it could keep."""
+    """Whether a function that is none of the user's has a choice among its arguments, and none that it could keep."""
     values = (*args, *kwargs.values())
     if not any(isinstance(value, Choice) for value in values) or function is None or not _is_of_python(function):
         return False
@@ -195,7 +194,7 @@ _COPIES: Final = (copy.copy, copy.deepcopy)
 
 
 def _copied(function: Any, value: Any) -> Any:
-    """A copy, in which what is None in some lanes, which does not change, is what it was."""
+    """A copy of a value; its parts that are None in some lanes are not copied, since they do not change."""
     if isinstance(value, Choice) or is_optional(value):
         return for_each(function, value)
     if function is copy.copy or not any_optional(value):
@@ -204,12 +203,12 @@ def _copied(function: Any, value: Any) -> Any:
 
 
 def _is_of_text(function: Any) -> bool:
-    """Whether an object is a method of a text that is known."""
+    """Whether an object is a method of a known text."""
     return isinstance(getattr(function, "__self__", None), (str, bytes))
 
 
 def _is_of_python(function: Any) -> bool:
-    """Whether an object is a function that does not keep what it is given."""
+    """Whether an object is a function that keeps no reference to its arguments."""
     if isinstance(function, type):
         return function in _MAKING
     if isinstance(function, types.BuiltinFunctionType):
@@ -220,7 +219,7 @@ def _is_of_python(function: Any) -> bool:
 
 
 def has_meaning(function: Any) -> bool:
-    """Whether calls of an object may mean something else than JAX makes of them."""
+    """Whether calls of an object may have another meaning than JAX would give them."""
     known = _known(function)
     has_own = (
         prelude.class_for(function) is not function
@@ -234,7 +233,7 @@ def has_meaning(function: Any) -> bool:
 
 
 def known_functions() -> dict[str, Sequence[str]]:
-    """The names of the functions that have a meaning, by the module that they are of."""
+    """The names of the functions that have a meaning here, by their module."""
     own = {*python_functions.MEANINGS, *python_functions.CALLERS}.difference(python_functions.REFUSED)
     return {
         "Python": sorted(function.__name__ for function in own),
@@ -252,10 +251,10 @@ def _meaning(function: Any) -> Meaning | None:
 
 
 def _known(function: Any) -> Any:
-    """What the tables know an object by."""
+    """The key of an object in the tables of meanings; None if it cannot be hashed."""
     try:
         hash(function)
-    except Exception:  # noqa: BLE001  # the user's own
+    except Exception:  # noqa: BLE001  # the error of a user's ``__hash__``
         return None
     return function
 
@@ -268,7 +267,7 @@ def _method(function: Any) -> Function | None:
 
 
 def _as_meant(value: Any) -> Any:
-    """A function that is given to another, with its meaning."""
+    """A function that is passed to another function, wrapped so that calls of it have their meaning here."""
     if isinstance(value, Choice) and not all(map(callable, value.hb_objects)):
         return value
     is_meant = _is_users(value) or (callable(value) and has_meaning(value))
@@ -281,7 +280,7 @@ def _is_users(function: Any) -> bool:
 
 
 def _is_jax(value: Any) -> bool:
-    """Whether a value is an array of JAX's, of which what is computed while code is traced is not known either."""
+    """Whether a value is a JAX array; a result computed from one is not known while code is traced."""
     return isinstance(value, jax.Array)
 
 

@@ -1,9 +1,9 @@
-"""A function's definition -> which of its parameters it changes in place, as far as its own statements say.
+"""A function's definition -> the parameters that it changes in place, as far as its own statements show.
 
     def swap(a, i, j):
         a[i], a[j] = a[j], a[i]        changes ``a``
 
-Whoever calls it sees that in Python. A name that is also assigned to as a whole may stand for another object by then.
+The caller sees such a change in Python. A name that is also assigned as a whole may be bound to another object by then.
 """
 
 from __future__ import annotations
@@ -18,30 +18,30 @@ from hlobatch.frontend.scopes import own_parts, places_in, root_of, target_names
 
 @dataclass(frozen=True, slots=True)
 class ChangesByCalls:
-    """The fact that a function changes parameters, or variables around it, since a function that it calls does.
+    """The fact that a function changes parameters, or closure variables, since a callee of it does.
 
     Attributes:
-        names: Those.
+        names: Their names.
     """
 
     names: tuple[str, ...]
 
     def joined(self, known: ChangesByCalls) -> ChangesByCalls:
-        """It, and what was known."""
+        """This fact joined with the one known before."""
         return ChangesByCalls(tuple(dict.fromkeys((*known.names, *self.names))))
 
 
 @dataclass(frozen=True, slots=True)
 class GivesBack:
-    """The fact that the program has a call of a function that changes its arguments: it gives them back."""
+    """The fact that the program has a call of a function that changes its arguments, so that it returns them."""
 
 
 def changes_of(node: ast.FunctionDef, *, inside: bool = False) -> Mapping[str, ast.expr]:
-    """The names of whose values a function's statements change a part, each with the first target that says so.
+    """The names whose values a function's statements change in part, each with the first target that does.
 
     Args:
-        node: Its definition.
-        inside: Whether the statements of functions that are defined inside it are meant, too.
+        node: The definition.
+        inside: Whether to include the statements of functions that are defined inside it.
     """
     places: dict[str, ast.expr] = {}
     for target in _targets(node.body, inside=inside):
@@ -53,9 +53,9 @@ def changes_of(node: ast.FunctionDef, *, inside: bool = False) -> Mapping[str, a
 
 
 def changed_parameters(node: ast.FunctionDef) -> Mapping[str, ast.expr]:
-    """The parameters of a function whose arguments it changes, each with the first target that says so.
+    """The parameters of a function whose arguments it changes, each with the first target that does.
 
-    A parameter that the function first binds to something else, as in ``items = list(items)``, is not among them.
+    A parameter that is first bound to another object, as in ``items = list(items)``, is not among them.
     """
     arguments = node.args
     own = {name for statement in _before_changes(node) for name in _bound_by(statement)}
@@ -71,18 +71,18 @@ _METHODS: Final = frozenset(
 
 
 class Change(ast.Call):
-    """A call of a method that is known to change what it is of."""
+    """A call of a method that is known to change its receiver."""
 
 
 def is_change(node: ast.AST) -> bool:
-    """Whether an expression is a call of a method that changes what it is of."""
+    """Whether an expression is a call of a method that changes its receiver."""
     if isinstance(node, Change):
         return True
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _METHODS
 
 
 def changed_by_methods(body: Sequence[ast.stmt]) -> frozenset[str]:
-    """The names of whose values straight-line code changes something by a method that says so."""
+    """The names whose values straight-line code changes by methods that always do so."""
     found = set[str]()
     for node in (part for statement in body for part in ast.walk(statement)):
         match node:
@@ -93,7 +93,7 @@ def changed_by_methods(body: Sequence[ast.stmt]) -> frozenset[str]:
 
 
 def objects_changed(node: ast.FunctionDef) -> list[str]:
-    """The parameters of which a function assigns to an attribute, or to a part of one."""
+    """The parameters of a function to an attribute of which, or a part of one, it assigns."""
     found: dict[str, None] = {}
     for target in _targets(node.body, inside=False):
         for part in places_in(target):
@@ -109,12 +109,12 @@ def objects_changed(node: ast.FunctionDef) -> list[str]:
 
 
 def rebinding(node: ast.FunctionDef, name: str) -> ast.AST | None:
-    """A statement that binds a name to another object, if there is one."""
+    """A statement that binds a name to another object; None if there is none."""
     return next((part for statement in node.body for part in own_parts(statement) if name in _bound_by(part)), None)
 
 
 def _before_changes(node: ast.FunctionDef) -> Iterator[ast.stmt]:
-    """The statements that a function begins with, up to the first that changes something or has statements in it."""
+    """The statements at the beginning of a function, up to the first that changes an object or contains statements."""
     for statement in node.body:
         changes = any(True for target in _targets([statement], inside=True) for _ in places_in(target))
         if changes or any(isinstance(part, ast.stmt) for part in ast.iter_child_nodes(statement)):
@@ -132,7 +132,7 @@ def _bound_by(node: ast.AST) -> list[str]:
 
 
 def _targets(body: list[ast.stmt], *, inside: bool) -> Iterator[ast.expr]:
-    """What statements assign to, at any depth of control."""
+    """The targets of assignments in statements, at any depth of control."""
     for statement in body:
         for node in ast.walk(statement) if inside else own_parts(statement):
             match node:

@@ -1,6 +1,6 @@
-"""``hb.checkpoint``: a function whose values are computed again on the way back, where a derivative wants them.
+"""``hb.checkpoint``: a function whose values a derivative computes again on the way back, instead of saving them.
 
-It is a part of every program that calls it, like a batched function, and a call of it says what it wants.
+It is a part of every program that calls it, like a batched function; each call of it is marked as to be computed again.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Checkpointed(Generic[P, R]):
 
     Attributes:
         function: The function.
-        is_tried: Whether it is traced where that can be done, as JAX does it: it was made by ``jax.checkpoint``.
+        is_tried: Whether it is traced by JAX where that is possible, since it was made by ``jax.checkpoint``.
     """
 
     function: Callable[P, R]
@@ -48,12 +48,12 @@ class Checkpointed(Generic[P, R]):
         return self if instance is None else types.MethodType(self, instance)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        """What the function gives; outside of a batched function there is nothing to do beside that."""
+        """Call the function; outside of a batched function it has no other effect."""
         return self.function(*args, **kwargs)
 
 
 def checkpoint(function: Callable[P, R]) -> Checkpointed[P, R]:
-    """A function of which reverse-mode derivatives save the arguments alone, and compute its values once more.
+    """A function for which reverse-mode derivatives save only the arguments, and compute its values once more.
 
     Going back through a batched function takes a tape of what each block needs, as long as the lane has run. A call of
     a checkpointed function puts its arguments on the tape. On the way back it is called again, with a tape for this
@@ -90,7 +90,7 @@ def checkpoint(function: Callable[P, R]) -> Checkpointed[P, R]:
 
 
 def from_jax(function: Any) -> Checkpointed[..., Any] | None:
-    """What ``jax.checkpoint`` gave back, as such a function; None of anything else."""
+    """The result of ``jax.checkpoint`` as such a function; None for any other object."""
     plain = checkpointed_by_jax(function)
     return None if plain is None else Checkpointed(plain, is_tried=True)
 

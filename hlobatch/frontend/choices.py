@@ -37,12 +37,12 @@ def choose(test: Any, then: Later, otherwise: Later) -> Any:
 
 
 def conjunction(value: Any, *others: Later) -> Any:
-    """``value and …``: the first that does not hold, or else the last."""
+    """``value and …``: the first operand that is false, else the last."""
     return _decided(True, value, others)
 
 
 def disjunction(value: Any, *others: Later) -> Any:
-    """``value or …``: the first that holds, or else the last."""
+    """``value or …``: the first operand that is true, else the last."""
     return _decided(False, value, others)
 
 
@@ -60,7 +60,7 @@ def _decided(goes_on: bool, value: Any, others: tuple[Later, ...]) -> Any:
 
 
 def chain(operations: tuple[str, ...], value: Any, *others: Later) -> Any:
-    """``value < others[0]() <= …``; operations as the module ``operator`` calls them."""
+    """``value < others[0]() <= …``, with operations named as in ``operator``."""
     found: Any = True
     for operation, other in zip(operations, others, strict=True):
         with where(found):

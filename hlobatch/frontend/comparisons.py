@@ -1,4 +1,4 @@
-"""A comparison -> whether it holds of the numbers, whatever their dtypes, of which one may be None, as in Python."""
+"""A comparison -> its value as in Python, whatever the dtypes of the numbers; a side may be None in some lanes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hlobatch.frontend.wide_numbers import with_wide
 
 
 def compare(comparison: str, left: Any, right: Any) -> Any:
-    """A comparison of the module ``operator``.
+    """A comparison, named as in ``operator``.
 
     Args:
         comparison: ``lt``, ``le``, ``gt``, ``ge``, ``eq`` or ``ne``.
@@ -21,7 +21,7 @@ def compare(comparison: str, left: Any, right: Any) -> Any:
         right: Anything.
 
     Returns:
-        What Python gives; of arrays one of booleans.
+        The result of the comparison in Python; for arrays, an array of booleans.
     """
     there = [known.is_there for known in map(optional, (left, right)) if known is not None]
     if there and comparison in ("eq", "ne"):
@@ -31,7 +31,7 @@ def compare(comparison: str, left: Any, right: Any) -> Any:
 
 
 def _equal(there: list[Any], equal: Any) -> Any:
-    """Whether two values are equal that may be None, which equals None alone."""
+    """Whether two values are equal, at least one of which may be None, which equals only None."""
     if len(there) == 1:
         return there[0] & equal
     return jnp.where(there[0] & there[1], equal, there[0] == there[1])

@@ -1,4 +1,4 @@
-"""Comprehensions -> loops, where the program itself carries out a call in them.
+"""Comprehensions -> loops, if the program itself carries out a call in them.
 
 ::
 
@@ -7,8 +7,8 @@
                                               $1 = [*$1, f($x)]
                                           total = sum($1)
 
-All other comprehensions are straight-line code, which Python runs as it is traced. A list that grows has another type
-in each turn, so that the turns of such a loop are written out (``transforms/learning.py``).
+All other comprehensions are straight-line code, which Python runs while it is traced. A list that gains an item has
+another type in each turn, so the turns of such a loop are written out (``transforms/learning.py``).
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from hlobatch.frontend.scopes import target_names
 
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 _Loop = tuple[ast.expr, ast.expr, list[ast.expr]]
-"""What a loop goes to, what it goes over, and the conditions on which it goes on."""
+"""The target of a loop, its iterable, and the conditions under which its body runs."""
 
 
 class Gathering(ast.For):
-    """A loop that gathers the items of a comprehension: its list has another type in each turn."""
+    """A loop that collects the items of a comprehension: its list has another type in each turn."""
 
 
 def as_loop(node: Comprehension, result: str, fresh: Callable[[str], str], *, grows: bool = False) -> list[ast.stmt]:
-    """Statements that give a name the items of a comprehension: a list, or the comprehension's own container.
+    """Statements that assign the items of a comprehension to a name, as a list or as the comprehension's own container.
 
     Args:
         node: The comprehension.
         result: The name.
-        fresh: Gives names that nobody uses, for the variables of the comprehension, which are its own.
-        grows: Whether items are appended to a list that has another length in each lane.
+        fresh: Makes unused names, for the comprehension's own variables.
+        grows: Whether items are appended to a growing list.
     """
     target, value = ast.Name(result, ast.Store()), ast.Name(result, ast.Load())
     loops, names = loops_of(node, fresh)
@@ -52,7 +52,7 @@ def as_loop(node: Comprehension, result: str, fresh: Callable[[str], str], *, gr
 
 
 def loops_of(node: Comprehension, fresh: Callable[[str], str]) -> tuple[list[_Loop], dict[str, str]]:
-    """The loops of a comprehension, the outermost first, and the names that its variables have in them."""
+    """The loops of a comprehension, the outermost first, and the new names of its variables in them."""
     names: dict[str, str] = {}
     loops: list[_Loop] = []
     for generator in node.generators:
@@ -66,7 +66,7 @@ def loops_of(node: Comprehension, fresh: Callable[[str], str]) -> tuple[list[_Lo
 def nested(
     loops: Sequence[_Loop], body: list[ast.stmt], leave: ast.expr | None = None, loop: type[ast.For] = ast.For
 ) -> list[ast.stmt]:
-    """Loops around statements; all are left after one in which a condition holds that the innermost is left for."""
+    """Loops around statements; when ``leave`` holds after the innermost loop, all loops around it are left, too."""
     for depth, (goes_to, iterable, conditions) in enumerate(reversed(loops)):
         if depth and leave is not None:
             body = [*body, ast.If(copy.deepcopy(leave), [ast.Break()], [])]
@@ -77,7 +77,7 @@ def nested(
 
 
 def _growth(node: Comprehension, value: ast.expr, names: Mapping[str, str]) -> tuple[ast.expr, ast.expr]:
-    """The container that a comprehension begins with, and the one with an item more."""
+    """The initial container of a comprehension, and an expression for ``value`` with one more item."""
     if isinstance(node, ast.DictComp):
         pair = [renamed(part, names) for part in (node.key, node.value)]
         return ast.Dict([], []), ast.Dict([None, pair[0]], [value, pair[1]])
@@ -87,7 +87,7 @@ def _growth(node: Comprehension, value: ast.expr, names: Mapping[str, str]) -> t
 
 
 def renamed(node: ast.expr, names: Mapping[str, str]) -> ast.expr:
-    """An expression with other names for some."""
+    """An expression with some of its names replaced."""
 
     class Renaming(ast.NodeTransformer):
         def visit_Name(self, name: ast.Name) -> ast.Name:
@@ -100,7 +100,7 @@ def renamed(node: ast.expr, names: Mapping[str, str]) -> ast.expr:
 
 
 def placed(statement: ast.stmt, node: ast.expr) -> ast.stmt:
-    """A statement all of whose new nodes stand where a comprehension does."""
+    """A statement whose new nodes have the source location of a comprehension."""
     pending: Sequence[ast.AST] = [statement]
     while pending:
         for part in pending:

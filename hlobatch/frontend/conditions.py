@@ -32,10 +32,10 @@ class _Asked:
 
     Attributes:
         name: The variable.
-        part: Which item of it, a tuple, is asked for; None if it is the variable itself.
-        condition: The test, as an expression without control.
-        if_true: Whether there is a value where the test holds.
-        is_known: Whether the variable is None in some lanes, so that it matters.
+        part: The index of the item that is tested, if the variable is a tuple; None if the variable itself is.
+        condition: The test as straight-line code.
+        if_true: Whether the value is not None where the test holds.
+        is_known: Whether the variable is known to be None in some lanes.
     """
 
     name: str
@@ -46,11 +46,11 @@ class _Asked:
 
 
 class ConditionLowering(StraightLineLowering):
-    """Lowers what decides which code runs next."""
+    """Lowers conditions, conditional expressions and short-circuit operators."""
 
     @abc.abstractmethod
     def simple(self, node: ast.expr) -> ast.expr:
-        """Lower the control in an expression; what comes back is straight-line code."""
+        """Lower the control flow in an expression; the result is straight-line code."""
 
     @abc.abstractmethod
     def is_simple(self, node: ast.expr) -> bool:
@@ -58,11 +58,11 @@ class ConditionLowering(StraightLineLowering):
 
     @abc.abstractmethod
     def in_order(self, operands: Sequence[ast.expr]) -> list[ast.expr]:
-        """Operands without their control, as they are when Python evaluates them."""
+        """Operands with their control flow lowered, with the values they have when Python evaluates them."""
 
     @abc.abstractmethod
     def changes(self, value: ast.expr) -> bool:
-        """Whether straight-line code changes something in place."""
+        """Whether straight-line code changes an object in place."""
 
     @abc.abstractmethod
     def store(self, name: str, value: ast.expr, node: ast.AST) -> None:
@@ -70,7 +70,7 @@ class ConditionLowering(StraightLineLowering):
 
     @abc.abstractmethod
     def asked(self, test: ast.expr) -> ast.expr:
-        """A condition; a variable whose truth a method of the user's says is what that gives."""
+        """A condition; for a variable whose class has its own truth method, a call of that."""
 
     def chained(self, node: ast.Compare) -> ast.expr:
         """``a < b < c`` with ``b`` evaluated once."""
@@ -83,14 +83,14 @@ class ConditionLowering(StraightLineLowering):
         return helper("__hb_and", links, node)
 
     def _once(self, operands: Sequence[ast.expr], node: ast.Compare) -> list[ast.expr]:
-        """Operands, of which those behind the first are asked for twice and evaluated once."""
+        """Operands, of which those behind the first are used twice, so that each of these becomes a variable."""
         first, *others = operands
         if any(map(self.changes, others)):
             first = load(self.as_variable(first, node), node)
         return [first, *(load(self.as_variable(value, node), node) for value in others)]
 
     def is_conditional(self, node: ast.expr) -> bool:
-        """Whether a chained comparison has an operand with control of its own that may not be reached."""
+        """Whether a chained comparison may skip an operand that has control flow or effects, or may fail."""
         if not isinstance(node, ast.Compare):
             return False
         others = node.comparators[1:]
@@ -128,12 +128,12 @@ class ConditionLowering(StraightLineLowering):
         return result
 
     def all_but_last(self, node: ast.BoolOp, result: str, done: str) -> None:
-        """The operands before the last: each is the value and decides, or the next block begins with the one after it.
+        """Lower the operands before the last: each is stored and may decide, else control goes on to the next one.
 
         Args:
             node: The expression.
             result: The variable that takes the operand that decides.
-            done: The block to go to then.
+            done: The block to go to once an operand has decided.
         """
         for value in node.values[:-1]:
             self.store(result, value, value)
@@ -143,7 +143,7 @@ class ConditionLowering(StraightLineLowering):
             self.blocks.start(rest, self.location(value))
 
     def branch(self, test: ast.expr, true: str, false: str) -> None:
-        """End the open block by a branch on any expression, short-circuiting."""
+        """End the open block by a branch on an expression, with short-circuit operators as control flow."""
         match test:
             case ast.BoolOp():
                 for value in test.values[:-1]:
@@ -160,7 +160,7 @@ class ConditionLowering(StraightLineLowering):
                 self._branch_on_value(self.asked(test), true, false)
 
     def _branch_on_value(self, test: ast.expr, true: str, false: str) -> None:
-        """End the open block by a branch on an expression that has no control of its own for a branch."""
+        """End the open block by a branch on an expression other than ``and``, ``or`` and ``not``."""
         asked = self._asked_for_none(test)
         condition = helper("__hb_truth", [self.simple(test) if asked is None else asked.condition], test)
         text = self.source.text(test)
@@ -176,7 +176,7 @@ class ConditionLowering(StraightLineLowering):
             self._go_with_value(asked, there, false, test)
 
     def _go_with_value(self, asked: _Asked, there: str, onward: str, test: ast.expr) -> None:
-        """Emit the block in which a variable has turned out not to be None, so that it holds the value alone."""
+        """Emit the block on the side of a test where a variable is not None: there it holds the value alone."""
         self.blocks.start(there, self.location(test))
         variable, which = (self.variable(asked.name),), "" if asked.part is None else f"[{asked.part}]"
         text = f"{asked.name}{which} is there"
@@ -184,7 +184,7 @@ class ConditionLowering(StraightLineLowering):
         self.go(onward, test)
 
     def _asked_for_none(self, test: ast.expr) -> _Asked | None:
-        """What a test asks of a variable that may be None in some lanes, if that is what it asks."""
+        """The test of a variable, or of an item of it, for None; None if the expression is no such test."""
         read, if_true, part = test, True, cast("int | None", None)
         if isinstance(test, ast.Compare):
             if len(test.ops) != 1 or not isinstance(test.ops[0], (ast.Is, ast.IsNot, ast.Eq, ast.NotEq)):
@@ -216,5 +216,5 @@ class ConditionLowering(StraightLineLowering):
 
 
 def _is_looked_up(node: ast.expr) -> bool:
-    """Whether an expression may fail by itself."""
+    """Whether an expression has a lookup or a call, which may fail."""
     return any(isinstance(part, (ast.Subscript, ast.Call)) for part in ast.walk(node))

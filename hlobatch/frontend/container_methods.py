@@ -1,11 +1,11 @@
-"""Methods of lists, tuples and dicts -> what they mean if an argument or the items differ between lanes.
+"""Methods of lists, tuples and dicts -> their meaning if an argument or the items differ between lanes.
 
 ::
 
     prices.get(key, 0)        the lane's item, or 0 if no key is equal
-    names.index(n)            the place of the first item that is equal; a ValueError in lanes where none is
-    items.sort()              the list, in order
-    del items[n:]             the list, of another length in each lane
+    names.index(n)            the index of the first item that is equal; a ValueError in lanes where none is
+    items.sort()              the list, sorted
+    del items[n:]             the list, with another length in each lane
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from hlobatch.ir.value import Collection
 
 
 def member(kind: Any, value: Any) -> Any:
-    """The member of an enum that has a value, or that is given itself."""
+    """The member of an enum with a value; a member is returned as it is."""
     if isinstance(value, Choice):
         return each(value, kind)
     members = {one.value: one for one in kind}
@@ -52,7 +52,7 @@ def _get(entries: dict[Any, Any], key: Any, default: Any = None, /) -> Any:
 
 
 def index(items: Sequence[Any], value: Any, /) -> Any:
-    """Where a value is first."""
+    """The index of the first item that equals a value."""
     if (alike := alike_numbers(items, value)) is not None:
         fails(ValueError, "the value is not in the sequence", logical_not(jnp.any(alike)))
         return as_int(jnp.argmax(alike))
@@ -65,7 +65,7 @@ def index(items: Sequence[Any], value: Any, /) -> Any:
 
 
 def count(items: Sequence[Any], value: Any, /) -> Any:
-    """How many items are equal to a value."""
+    """The number of items that equal a value."""
     if (alike := alike_numbers(items, value)) is not None:
         return as_int(jnp.sum(alike))
     return sum(as_int(equal(other, value)) for other in items)
@@ -101,7 +101,7 @@ def _update(entries: dict[Any, Any], /, *others: Any, **named: Any) -> None:
 
 
 def _grown(name: str) -> Function:
-    """A method of a list that changes it at a place that differs between lanes, or by so many items."""
+    """A method of a list at an index, or by a number of items, that differs between lanes: the list has to grow."""
 
     def apply(items: Any, *args: Any, **kwargs: Any) -> Any:
         stays = (
@@ -120,7 +120,7 @@ def _grown(name: str) -> Function:
 
 
 def _by_key(name: str) -> Function:
-    """A method of a set or a dict that looks for a key."""
+    """A method of a set or a dict that looks up a key."""
 
     def apply(entries: Any, key: Any, *args: Any) -> Any:
         check_key(entries, key)

@@ -1,11 +1,11 @@
-"""``jax.grad(f)`` in code of a lane -> an object that can be called, and is followed where JAX cannot trace ``f``.
+"""``jax.grad(f)`` in code of a lane -> a callable object, which is followed if JAX cannot trace ``f``.
 
 ::
 
     jax.grad(f)(x)      f can be traced: JAX's own derivative
-                        f loops or calls itself: %$1 = call @slopes(%x)        of ``prelude/jax.py``
+                    f loops or calls itself: %$1 = call @slopes(%x)        of ``prelude/jax.py``
 
-What ``slopes`` gives is marked: in place of the mark stands the way back through ``f``, once types are known.
+The derivatives in ``slopes`` are a marker primitive. Once types are known, the way back through ``f`` replaces it.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from hlobatch.diagnostics import BatchTypeError
 from hlobatch.frontend.traced_functions import as_meant
 
 GRADIENT_MARK: Final = "__hlobatch_gradient__"
-"""Attribute of what ``hb.value_and_grad`` gives: what it differentiates, ``argnums`` and ``has_aux``."""
+"""Attribute of the result of ``hb.value_and_grad``: the function to differentiate, ``argnums`` and ``has_aux``."""
 
 slopes_p: Final = Primitive("hlobatch_slopes")
-"""The mark: from a number, and arrays that it depends on, to its derivatives by those."""
+"""The marker: its operands are a number and arrays that it depends on, its results the derivatives by these arrays."""
 slopes_p.multiple_results = True
 slopes_p.def_abstract_eval(lambda *avals: list(avals[1:]))
 
 apart_p: Final = Primitive("hlobatch_apart")
-"""From what is differentiated by to the same, as something of its own: the function may have it in other ways, too."""
+"""A copy of the arrays to differentiate by, so that other uses of them in the function do not count."""
 apart_p.multiple_results = True
 apart_p.def_abstract_eval(lambda *arrays: list(arrays))
 
 
 class How(NamedTuple):
-    """What is differentiated by what, and what is given.
+    """The options of a derivative.
 
     Attributes:
         argnums: The position of an argument, or several.
-        has_aux: Whether the function gives a pair, of which the second is passed on.
-        gives_value: Whether the value is given, too.
+        has_aux: Whether the function returns a pair, whose second part is passed on.
+        gives_value: Whether the value is returned, too.
     """
 
     argnums: int | tuple[int, ...]
@@ -52,18 +52,18 @@ class How(NamedTuple):
 @jax.tree_util.register_pytree_node_class
 @dataclass(frozen=True, eq=False)
 class Differentiated:
-    """A function that gives the derivatives of another.
+    """A function that computes the derivatives of another.
 
     Attributes:
-        function: The other.
-        how: By what, and what it gives.
+        function: The function to differentiate.
+        how: The options.
     """
 
     function: Any
     how: How
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run it as JAX traces it."""
+        """Run the derivative as JAX traces it."""
         argnums, has_aux, gives_value = self.how
         make: Callable[..., Any] = jax.value_and_grad if gives_value else jax.grad
         function = as_meant(self.function, (args, kwargs))
@@ -83,10 +83,10 @@ class Differentiated:
         return (self.how.argnums,) if isinstance(self.how.argnums, int) else self.how.argnums
 
     def as_arrays(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The arguments, with arrays for all numbers by which is differentiated.
+        """The arguments, with arrays in place of all numbers to differentiate by.
 
         Raises:
-            BatchTypeError: There is no such argument, or what it holds has no derivatives.
+            BatchTypeError: There is no such argument, or its leaves have no derivatives.
         """
         found = list(args)
         for number in self._numbers:
@@ -100,10 +100,10 @@ class Differentiated:
         return tuple(found)
 
     def given(self, result: Any, args: tuple[Any, ...]) -> Any:
-        """What the call gives.
+        """The result of the call.
 
         Raises:
-            BatchTypeError: What the function gives is no number.
+            BatchTypeError: The function does not return a number.
         """
         is_pair = isinstance(result, tuple) and len(result) == 2
         if self.how.has_aux and not is_pair:
@@ -137,7 +137,7 @@ def _as_number(value: Any) -> Any:
 
 
 def differentiated(function: Any) -> Any:
-    """What JAX or ``hb.value_and_grad`` has made of a function to differentiate it, as ours; anything else as it is."""
+    """A derivative made by JAX or ``hb.value_and_grad``, as ``Differentiated``; any other object unchanged."""
     if (own := getattr(function, GRADIENT_MARK, None)) is not None and not isinstance(function, type):
         of, argnums, has_aux = own
         return Differentiated(of, How(argnums, has_aux, True))
@@ -148,17 +148,17 @@ def differentiated(function: Any) -> Any:
 
 
 def is_differentiated(function: Any) -> bool:
-    """Whether a call of an object gives derivatives of another function."""
+    """Whether calls of an object compute derivatives of another function."""
     return isinstance(differentiated(function), Differentiated)
 
 
 def differentiates(function: Any) -> bool:
-    """Whether an object is JAX's function that differentiates others."""
+    """Whether an object is ``jax.grad`` or ``jax.value_and_grad``."""
     return function is jax.grad or function is jax.value_and_grad
 
 
 def differentiating(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Differentiated | None:
-    """What a call of ``jax.grad`` or ``jax.value_and_grad`` gives, if it is one that asks for nothing else."""
+    """The result of a call of ``jax.grad`` or ``jax.value_and_grad``; None if it has other options."""
     if not differentiates(function) or not 1 <= len(args) <= 3:
         return None
     given = {"argnums": 0, "has_aux": False, **dict(zip(("argnums", "has_aux"), args[1:], strict=False)), **kwargs}

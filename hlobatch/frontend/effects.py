@@ -1,4 +1,4 @@
-"""``print`` and JAX's ``debug.print`` and ``debug.callback`` in code that is being traced -> what the host is to do."""
+"""``print`` and JAX's ``debug.print`` and ``debug.callback`` in code that is being traced -> effects on the host."""
 
 from __future__ import annotations
 
@@ -23,35 +23,35 @@ from hlobatch.ir.effects import lane_print
 from hlobatch.ir.walk import around, walked
 
 EFFECTS: Final = (jax.debug.print, jax.debug.callback)
-"""JAX's own functions that have the host do something, which code that is traced calls as it stands."""
+"""JAX's own functions with an effect on the host; traced code calls them unchanged."""
 
 
 _LISTENERS: Final = (logging.Logger, logging.LoggerAdapter, io.IOBase)
 
 
 def has_host_do(function: Any) -> bool:
-    """Whether a function of JAX has the host do something, and gives nothing."""
+    """Whether a function is one of JAX's with an effect on the host and no result."""
     return any(function is effect for effect in EFFECTS)
 
 
 @dataclass(frozen=True, eq=False)
 class Shows:
-    """What prints values on the host, as an object: code that is traced does not run it.
+    """A function that prints values on the host, as an object that traced code does not call.
 
     Attributes:
-        function: Does it.
+        function: The function.
     """
 
     function: Callable[..., Any]
 
 
 def prints(function: Any) -> bool:
-    """Whether a function of the user's may print, itself or by one that it calls: JAX would do so while it traces."""
+    """Whether a function of the user's may print, itself or in a callee; JAX would run that print while it traces."""
     return any(_named(one).get("print") is print for one in _called(function) if "print" in names_of(one))
 
 
 def _called(function: Any) -> Iterator[types.FunctionType]:
-    """A function of the user's, and those that it names, and those that these name."""
+    """A function of the user's, and those that it names, directly or through others."""
 
     def is_followed(value: Any) -> bool:
         return isinstance(value, types.FunctionType) and is_users(value)
@@ -60,17 +60,17 @@ def _called(function: Any) -> Iterator[types.FunctionType]:
 
 
 def _named(function: types.FunctionType) -> dict[str, Any]:
-    """What the names in the code of a function stand for."""
+    """The values of the names in the code of a function."""
     known = function.__globals__
     return {n: known.get(n, getattr(builtins, n, None)) for n in names_of(function)} | around(function)
 
 
 def printed(shows: Shows, *values: Any) -> None:
-    """Have the host show values, of which some differ between lanes.
+    """Have the host show values, some of which differ between lanes.
 
     Args:
-        shows: Prints, given the values as the host has them.
-        *values: Those that it shows.
+        shows: The function that prints, called with values on the host.
+        *values: The values.
     """
     leaves, treedef = jax.tree.flatten(boxed(with_flags(values), (), with_flags))
     places = [i for i, leaf in enumerate(leaves) if is_tracer(leaf)]
@@ -88,12 +88,12 @@ def printed(shows: Shows, *values: Any) -> None:
 
 
 def print_values(*values: Any, **how: Any) -> None:
-    """``print``, where it is a part of an expression, so that its values are all that is known of it."""
+    """``print`` as a part of an expression, where only the values are known and not their source text."""
     printed(Shows(lambda shown, told: lane_print(*shown, **told)), values, how)
 
 
 def _as_number(array: Any) -> Any:
-    """A Python number; one of 32 bits has no digits that nobody wrote."""
+    """A Python number; a float of 32 bits becomes the shortest decimal that rounds to it."""
     if np.shape(array):
         return array
     number = np.asarray(array).item()
@@ -101,7 +101,7 @@ def _as_number(array: Any) -> Any:
 
 
 def speaks(function: Any) -> bool:
-    """Whether a function is one of Python's that tell somebody something, which no lane can do."""
+    """Whether a function logs or warns, or writes to a file, which no lane can do."""
     owner = getattr(function, "__self__", None)
     return getattr(function, "__module__", None) in ("logging", "warnings", "_warnings") or isinstance(
         owner, _LISTENERS

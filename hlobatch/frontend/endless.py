@@ -1,4 +1,4 @@
-"""An iterator of Python's -> its items, or an error if it may have no end: code that is being traced goes over all."""
+"""A Python iterator -> its items, or an error if it may have no end, since tracing runs through all items."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any, Final
 from hlobatch.diagnostics import BatchTypeError
 
 MOST_ITEMS: Final = 10_000
-"""Items that are taken from an iterator."""
+"""Most items taken from an iterator."""
 
 
 def finite(items: Iterable[Any]) -> Iterator[Any]:
     """The items, one by one.
 
     Raises:
-        BatchTypeError: They come from an iterator that gives more than ``MOST_ITEMS`` of them, and may have no end.
+        BatchTypeError: An iterator has more than ``MOST_ITEMS`` of them, and may have no end.
     """
     if not isinstance(items, Iterator):
         yield from items
