@@ -1,4 +1,4 @@
-"""Logarithms, powers of two, cube roots and factorials -> JAX's, with Python's own values where those are exact.
+"""Logarithms, powers of two, cube roots and factorials -> JAX's functions, with Python's value where that is exact.
 
 ::
 
@@ -6,8 +6,8 @@
     exp2(13)        8192
     cbrt(125)       5
 
-JAX's value is near. So it says which power, or which root, comes into question, and that is tried by exact arithmetic.
-What is corrected is a constant for derivatives, which are those of JAX's function.
+JAX's value is close. So it tells which power, or which root, the argument may be, and exact arithmetic tests that. The
+correction is a constant for derivatives, which are those of JAX's function.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from jax import lax
 from jax.scipy import special
 
 _MOST_POWERS: Final = 4096
-"""Powers of a base that are put into a table; a base has more that is close to 1. Chosen by judgement (2026-11)."""
+"""Most powers of a base in a table; a base close to 1 would have more. Chosen by judgement (2026-11)."""
 
 
 def log2(x: Any) -> Any:
     """``math.log2`` of a float."""
-    near = jnp.log(x) / math.log(2)  # JAX's own is a primitive in some releases, of which kernels have no code
+    near = jnp.log(x) / math.log(2)  # kernels have no code for the primitive that it is in some releases
     whole = _whole(near, *_exponents(2, x.dtype)).astype(x.dtype)
     return _between(x, near, exp2(whole), whole)
 
@@ -39,7 +39,7 @@ def log10(x: Any) -> Any:
 
 
 def log(x: Any, base: float) -> Any:
-    """``math.log(x, base)`` of a float and a number that is known."""
+    """``math.log(x, base)`` of a float, for a known base."""
     near = jnp.log(x) / jnp.log(jnp.asarray(base, x.dtype))
     if not base > 1 or math.log(float(np.finfo(x.dtype).max), base) > _MOST_POWERS / 2:
         return near
@@ -54,7 +54,7 @@ def exp2(x: Any) -> Any:
 def cbrt(x: Any) -> Any:
     """``math.cbrt`` of a float."""
     near = jnp.cbrt(x)
-    fraction = 2.0 ** (np.finfo(x.dtype).nmant // 3)  # as many bits behind the point as a root has whose cube is exact
+    fraction = 2.0 ** (np.finfo(x.dtype).nmant // 3)  # the fractional bits that a root can have whose cube is exact
     root = jnp.round(near * fraction) / fraction
     return _corrected(near, jnp.where(root * root * root == x, root, near))
 
@@ -75,7 +75,7 @@ def _by_table(function: Callable[[float], float], base: float, x: Any, near: Any
 
 
 def _table(function: Callable[[float], float], base: float, dtype: Any) -> tuple[np.ndarray, np.ndarray]:
-    """The powers of a base in a dtype, and what Python's function gives for each."""
+    """The powers of a base in a dtype, and the value of Python's function for each."""
     least, most = _exponents(base, dtype)
     powers = [float(f"1e{k}") if base == 10 else float(base) ** k for k in range(least, most + 1)]
     return np.array(powers, dtype), np.array([function(power) for power in powers], dtype)
@@ -83,20 +83,20 @@ def _table(function: Callable[[float], float], base: float, dtype: Any) -> tuple
 
 @functools.cache
 def _exponents(base: float, dtype: Any) -> tuple[int, int]:
-    """The least and the greatest exponent of a power of a base that a dtype has."""
+    """The least and the greatest exponent for which a dtype has the power of a base."""
     info = np.finfo(dtype)
     return math.ceil(math.log(float(info.tiny), base) - 1e-9), math.floor(math.log(float(info.max), base) - 1e-9)
 
 
 def _whole(value: Any, least: int, most: int) -> Any:
-    """The whole number next to a value; of what is no number, some one."""
+    """The integer nearest to a value; an arbitrary one for a NaN."""
     return jnp.clip(jnp.nan_to_num(jnp.round(value)), least, most).astype(jnp.int32)
 
 
 def _between(x: Any, near: Any, power: Any, value: Any) -> Any:
-    """A logarithm that is on the same side of that of a power as the number is of the power.
+    """A logarithm, moved to the side of a power's logarithm on which the number is of that power.
 
-    In 32 bits it is less than a whole number where Python's is, whose float has more bits.
+    In 32 bits, numbers below the power have a logarithm below the integer, as in Python, whose floats have more bits.
     """
     below = value if x.dtype.itemsize >= 8 else jnp.nextafter(value, jnp.full_like(value, -jnp.inf))
     right = jnp.where(x > power, jnp.maximum(near, value), jnp.minimum(near, below))
@@ -104,5 +104,5 @@ def _between(x: Any, near: Any, power: Any, value: Any) -> Any:
 
 
 def _corrected(near: Any, right: Any) -> Any:
-    """A value in place of one that is near, with its derivatives."""
+    """The value ``right``, with the derivatives of the close value ``near``."""
     return near + lax.stop_gradient(jnp.where(jnp.isfinite(near), right - near, 0))

@@ -1,4 +1,4 @@
-"""Expressions -> operations, and what is left of them as straight-line code.
+"""Expressions -> operations, and the remaining straight-line code.
 
 Batched calls, conditional expressions and short-circuit operators are taken out of an expression, in the order Python
 evaluates them, into variables of their own; the rest is one ``PrimOp``.
@@ -41,14 +41,14 @@ from hlobatch.frontend.syntax import helper, literal, load
 from hlobatch.frontend.trace_time import TraceTimeLowering
 
 _ITERATORS: Final = (enumerate, filter, iter, map, range, reversed, zip)
-"""Functions whose results no variable holds, since they are gone over once."""
+"""Functions whose results are never stored in variables, since they can be iterated over only once."""
 
 
 class ExpressionLowering(ConditionLowering):
     """Lowers the expressions of one function into the blocks it builds.
 
     Attributes:
-        steps: Of a statement that goes by steps, the variables that hold what it changes.
+        steps: In a statement that is lowered step by step, the variables whose values it changes in place.
     """
 
     steps: frozenset[str] = frozenset()
@@ -56,7 +56,7 @@ class ExpressionLowering(ConditionLowering):
     # Expressions
 
     def simple(self, node: ast.expr) -> ast.expr:
-        """Lower the control in an expression; what comes back is straight-line code."""
+        """Lower the control flow in an expression; the result is straight-line code."""
         if self.is_simple(node):
             return node
         special = self._special(node)
@@ -92,7 +92,7 @@ class ExpressionLowering(ConditionLowering):
         return self.with_simple_children(node)
 
     def _special(self, node: ast.AST) -> tuple[str, Sequence[ast.expr]] | None:
-        """What an expression is, and its operands, if Python calls a method for it that has to be followed."""
+        """The operation and operands of an expression that implicitly calls a followed method; else None."""
         if not self.callees.facts.has(Overloaded) or id(node) in self._functions:
             return None
         found = special_methods.operation(node)
@@ -104,12 +104,12 @@ class ExpressionLowering(ConditionLowering):
         return found[1:] if found is not None and self.is_overloaded(found[0], node) else None
 
     def is_overloaded(self, names: Sequence[str], node: ast.AST) -> bool:
-        """Whether one of some methods, which Python may call for an operation, has to be followed."""
+        """Whether one of the methods that Python may call for an operation has to be followed."""
         place = self.location(node)
         return any(self.callees.facts.of(Overloaded, of_operations(place, name)) for name in names)
 
     def as_method_call(self, node: ast.expr | ast.stmt, operation: str, operands: Sequence[ast.expr]) -> ast.expr:
-        """An operation as a call of what it stands for, which tracing finds out."""
+        """An operation as an explicit call of its method, which tracing finds."""
         names = [self.as_variable(operand, node) for operand in self.in_order(operands)]
         name = literal(operation, node)
         method = helper("__hb_method", [name, *(load(operand, node) for operand in names)], node)
@@ -122,7 +122,7 @@ class ExpressionLowering(ConditionLowering):
         return helper("__hb_not", [result], node) if is_inverse else result
 
     def asked(self, test: ast.expr) -> ast.expr:
-        """A condition; a variable whose truth a method of the user's says is what that gives."""
+        """A condition; for a variable whose class has its own truth method, a call of that."""
         if not isinstance(test, ast.Name) or not self.callees.facts.has(Overloaded):
             return test
         return self.as_method_call(test, "truth", [test]) if self.is_overloaded((BOOL, LEN), test) else test
@@ -152,18 +152,18 @@ class ExpressionLowering(ConditionLowering):
         return True
 
     def _takes_from_growing(self, node: ast.AST) -> bool:
-        """Whether an expression is what a method gives that changes an item of another length in each lane."""
+        """Whether an expression calls a method that changes a growing item of a variable."""
         return is_change(node) and self.changes_growing_part(node)
 
     def is_step(self, node: ast.AST) -> TypeGuard[ast.Call]:
-        """Whether an expression is a call that becomes an operation of its own in a statement that goes by steps."""
+        """Whether an expression is a call to lower as its own operation, in a statement lowered step by step."""
         if not self.steps or not changes_one_of(node, self.steps):
             return False
         assert isinstance(node, ast.Call)
         return not any(static_value(node.func, self.source, self.local) is kind for kind in _ITERATORS)
 
     def _step_of_its_own(self, node: ast.Call) -> str:
-        """The variable that holds what a call gives that changes something, as it is lowered."""
+        """The variable that holds the result of a call that changes an object, lowered as an operation of its own."""
         if not self._takes_from_growing(node):
             return self.as_variable(self._step(node), node)
         result = self.temporary()
@@ -171,7 +171,7 @@ class ExpressionLowering(ConditionLowering):
         return result
 
     def _step(self, node: ast.Call) -> ast.expr:
-        """A call that changes something, of operands that have been computed."""
+        """A call that changes an object, with its operands computed before it."""
         parts = [*node.args, *(keyword.value for keyword in node.keywords)]
         operands = iter([self._given(operand) for operand in self.in_order(parts)])
         arguments = [next(operands) for _ in node.args]
@@ -180,17 +180,17 @@ class ExpressionLowering(ConditionLowering):
         return ast.copy_location(ast.Call(function, arguments, keywords), node)
 
     def _given(self, operand: ast.expr) -> ast.expr:
-        """An operand that has been computed."""
+        """An operand as a variable, unless it is known or is one already."""
         if is_given(operand) or isinstance(operand, (ast.Starred, *WHOLE)):
             return operand
         return load(self.as_variable(operand, operand), operand)
 
     def with_simple_children(self, node: ast.expr, later: Sequence[ast.expr] = ()) -> ast.expr:
-        """An expression whose operands have no control of their own.
+        """An expression with the control flow of its operands lowered.
 
         Args:
             node: The expression.
-            later: What is evaluated behind it.
+            later: Expressions that are evaluated after it.
         """
         if self.prints(node):
             return PrintLowering(self, node).lower()
@@ -201,15 +201,15 @@ class ExpressionLowering(ConditionLowering):
         return with_operands(node, dict(zip(map(id, operands), self.in_order(operands, later), strict=True)))
 
     def in_order(self, operands: Sequence[ast.expr], later: Sequence[ast.expr] = ()) -> list[ast.expr]:
-        """Operands without their control, as they are when Python evaluates them.
+        """Operands with their control flow lowered, with the values they have when Python evaluates them.
 
-        Control is lowered where it stands, ahead of the straight-line code. An operand that stands before it is lowered
-        there, too, if it changes something, or if what it reads is changed in between. A name stands for an object, and
-        is read late enough unless it is bound to another one.
+        Control flow is lowered ahead of the straight-line code. An operand to the left of it is computed before it,
+        too, if it changes an object, or if the control flow changes what it reads. A name can be read late unless it is
+        bound to another object.
 
         Args:
             operands: In the order in which Python evaluates them.
-            later: What is evaluated behind them, and lowered by the caller.
+            later: Expressions that are evaluated after them, and lowered by the caller.
         """
         all_of_them = [*operands, *later]
         early = max((i for i, part in enumerate(all_of_them) if not self.is_simple(part)), default=-1)
@@ -226,7 +226,7 @@ class ExpressionLowering(ConditionLowering):
         return found
 
     def _effects_behind(self, operands: Sequence[ast.expr]) -> list[tuple[frozenset[str], frozenset[str]]]:
-        """For each operand, the names that those behind it bind anew, and those whose values they change."""
+        """For each operand, the names that later operands bind, and those whose values they change in place."""
         bound, changed = frozenset[str](), frozenset[str]()
         found = list[tuple[frozenset[str], frozenset[str]]]()
         for operand in reversed(operands):
@@ -236,7 +236,7 @@ class ExpressionLowering(ConditionLowering):
         return found[::-1]
 
     def _is_affected(self, value: ast.expr, bound: frozenset[str], changed: frozenset[str]) -> bool:
-        """Whether straight-line code would compute something else after an operand that binds or changes variables."""
+        """Whether straight-line code would have another value after these variables are bound or changed."""
         if isinstance(value, (ast.Constant, ast.Lambda, ast.GeneratorExp)):
             return False
         if isinstance(value, ast.Name):
@@ -244,7 +244,7 @@ class ExpressionLowering(ConditionLowering):
         return not (bound | changed).isdisjoint(read_names(value)) or self.changes(value)
 
     def changes(self, value: ast.expr) -> bool:
-        """Whether straight-line code changes something in place."""
+        """Whether straight-line code changes an object in place."""
         if any(is_change(part) or self.changes_argument(part) for part in ast.walk(value)):
             return True
         place, reads = self.location(value), read_names(value)
@@ -252,20 +252,20 @@ class ExpressionLowering(ConditionLowering):
         return any(holds(code, place) and not fact.names.isdisjoint(reads) for code, fact in found)
 
     def changes_argument(self, node: ast.AST) -> bool:
-        """Whether an expression is a call of a function of Python's that changes what it is given."""
+        """Whether an expression is a call of a Python function that changes an argument."""
         if not isinstance(node, ast.Call):
             return False
         return bool(changed_by(static_value(node.func, self.source, self.local)))
 
     def changes_growing_part(self, node: ast.AST) -> TypeGuard[ast.Call]:
-        """Whether a method changes an item that has another length in each lane, of a variable that holds several."""
+        """Whether an expression calls a method on an item of a variable that holds growing containers."""
         match node:
             case ast.Call(ast.Attribute(ast.Subscript() as item)):
                 return self.holds_growing(item)
         return False
 
     def holds_growing(self, part: ast.expr) -> bool:
-        """Whether a variable, a part of which is meant, holds what has another length in each lane."""
+        """Whether the variable that an expression is a part of holds growing containers."""
         root = root_of(part)
         if not isinstance(root, ast.Name):
             return False
@@ -273,12 +273,12 @@ class ExpressionLowering(ConditionLowering):
         return root.id in self.local and any(grown)
 
     def change_growing_part(self, call: ast.Call, node: ast.AST, result: str = "") -> None:
-        """Lower a call that changes an item of another length in each lane.
+        """Lower a call that changes a growing item.
 
         Args:
             call: The call.
-            node: What it is a part of.
-            result: The variable that gets what it gives, if that is used.
+            node: The statement or expression that contains it.
+            result: The variable for its result; empty if that is not used.
         """
         simple = self.with_simple_children(ast.copy_location(Change(call.func, call.args, call.keywords), call))
         assert isinstance(simple, ast.Call)
@@ -292,13 +292,13 @@ class ExpressionLowering(ConditionLowering):
         return [name for name in names if self.is_own(name)]
 
     def _bound_by_calls(self, part: ast.expr) -> Iterator[str]:
-        """Variables that calls of functions in an expression bind to other values."""
+        """Variables that calls in an expression bind to other values."""
         for node in ast.walk(part):
             if one := self.called(node):
                 yield from one.callee.bound
 
     def _changed_by(self, part: ast.expr) -> frozenset[str]:
-        """Variables of whose values an expression changes something in place."""
+        """Variables whose values an expression changes in place."""
         found = set[str]()
         for node in (node for node in ast.walk(part) if isinstance(node, ast.Call)):
             one = self.called(node)
@@ -316,13 +316,13 @@ class ExpressionLowering(ConditionLowering):
         """Lower statements up to the first that control cannot pass."""
 
     def name_of(self, function: ast.Lambda) -> str | None:
-        """The name of a lambda that has one once and for all."""
+        """The name of a lambda that is assigned to one name and never reassigned; else None."""
         lambdas = (t for t in self.scope.items() if t[1].source.node.name == "<lambda>")
         found = (name for name, template in lambdas if _returned(template.source.node) is function.body)
         return next(found, None)
 
     def closure_of(self, function: ast.Lambda) -> ast.expr:
-        """A lambda as a value that the program knows, with what it captures."""
+        """A lambda as a value of the program, with its closure variables."""
         if (name := self.name_of(function)) is not None:
             return self.closure(self.scope[name], function)
         template = unnamed_function(self.source, self.callee.key, self.local, self.scope, function)
@@ -346,9 +346,9 @@ class ExpressionLowering(ConditionLowering):
         self.assign(name, helper("__hb_kept", [self.simple(value), self.constant(kept)], value), node)
 
     def _late_names(self, value: ast.expr) -> Iterator[tuple[str, ast.Name, ast.Name]]:
-        """What lambdas in an expression read that is assigned again later, where it is read and where assigned.
+        """Variables that lambdas in an expression read and that are assigned again later, with both of these places.
 
-        Where the lambda is kept, Python would see the later value in it. So it would in a function defined inside.
+        If the lambda is kept, it would see the later value in Python. So would a function that is defined inside.
         """
         for node in ast.walk(value):
             if isinstance(node, ast.Lambda):
@@ -364,7 +364,7 @@ class ExpressionLowering(ConditionLowering):
                     yield other.id, reads[other.id], other
 
     def _is_after(self, other: ast.expr, node: ast.expr) -> bool:
-        """Whether code may run after some other: it stands behind it, or in a loop that both are in."""
+        """Whether code may run after other code: it stands after it, or both are in one loop."""
         if (other.lineno, other.col_offset) > (node.lineno, node.col_offset):
             return True
         loops = (loop for loop in ast.walk(self.source.node) if isinstance(loop, (ast.For, ast.While)))
@@ -373,7 +373,7 @@ class ExpressionLowering(ConditionLowering):
     # Calls
 
     def called(self, node: ast.AST) -> Called | None:
-        """What an expression calls, if it is a call of a function of the program."""
+        """The callee of an expression that is a call of a function of the program; None for any other."""
         if not isinstance(node, ast.Call) or (isinstance(node.func, ast.Name) and node.func.id.startswith(HELPER)):
             return None
         if found := self.callees.of_call(node, self.source, self.local):
@@ -385,7 +385,7 @@ class ExpressionLowering(ConditionLowering):
         return self._guessed(node) if fact is None else self.callees.of_fact(fact)
 
     def _guessed(self, node: ast.Call) -> Called | None:
-        """What a call calls, if the program will probably have to carry it out."""
+        """The callee of a call, on the guess that the program has to carry it out; None if that is unlikely."""
         calls = None if is_starred(node) else self._probable(node.func)
         if calls is None:
             return None
@@ -394,7 +394,7 @@ class ExpressionLowering(ConditionLowering):
         return self.callees.guess(calls, self.site(node))
 
     def _probable(self, function: ast.expr) -> Calls | None:
-        """What a call of some code will probably be one of."""
+        """The function that a call of an expression probably means; None if that is not known."""
         value = static_value(function, self.source, self.local)
         if isinstance(value, type) and is_users_class(value):
             self.callees.makes(value)
@@ -413,7 +413,7 @@ class ExpressionLowering(ConditionLowering):
 
     @abc.abstractmethod
     def put_back(self, place: ast.expr, name: str, node: ast.Call) -> None:
-        """Let an item or an attribute be what a callee made of it."""
+        """Store the callee's new value of an item or attribute that was an argument."""
 
     @abc.abstractmethod
     def outlives_failure(self, name: str) -> bool:
@@ -421,24 +421,24 @@ class ExpressionLowering(ConditionLowering):
 
     @abc.abstractmethod
     def expect(self, expected: Expected, call: ast.Call, node: ast.Call) -> None:
-        """Emit what tries a call of which it is expected that it cannot be traced."""
+        """Emit code that tries to trace a call of which the guess is that it cannot be traced."""
 
     @abc.abstractmethod
     def told(self, callee: Callee) -> tuple[str, ...]:
-        """Variables that a call's failure goes to."""
+        """The variables that take a call's failure code and details."""
 
     @abc.abstractmethod
     def after_call(self, node: ast.Call, callee: Callee) -> None:
-        """Behind a call of a function that may raise."""
+        """Emit the test behind a call of a function that may raise."""
 
 
 def _roots(node: ast.Call) -> Iterator[ast.expr]:
-    """What the arguments of a call, and what is called, are parts of."""
+    """The roots of a call's arguments, and of the called expression."""
     return (root_of(part) for part in (*node.args, *(k.value for k in node.keywords), node.func))
 
 
 def _returned(node: ast.FunctionDef) -> ast.expr | None:
-    """What a lambda returns, seen as a definition."""
+    """The expression that a lambda returns, given the lambda as a definition."""
     (statement,) = node.body
     return statement.value if isinstance(statement, ast.Return) else None
 

@@ -12,11 +12,12 @@
                                right:
                                  …
 
-Tracing finds out that a statement can fail, and how (``analysis/lane_failures.py``); it then gives a ``$status`` beside
-its results: the number of the way in which it failed, 0 if it did not. Statements of one block are tested together
-where control leaves it: what is computed after a failure is computed in vain, as nothing but the block sees it. In a
-``try``, and where a caller with one sees what a function changes, each statement is tested at once; there a statement
-that changes something in place, too, goes by steps (``steps.py``).
+Tracing learns that a statement can fail, and how (``analysis/lane_failures.py``); the statement then returns a
+``$status`` beside its results: the number of the way in which it failed, or 0. The statements of a block are tested
+together at its
+end: what is computed after a failure is not used, since only the block sees it. In a ``try``, and in a function with a
+caller that has one and sees what the function changes, each statement is tested at once. There, a statement that also
+changes an object in place is lowered step by step (``steps.py``).
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from hlobatch.frontend.steps import StepByStep, is_one_step
 from hlobatch.frontend.syntax import helper, literal, load, placed
 
 _OF_ARGUMENTS: Final = (ZeroDivisionError, OverflowError, KeyError, TypeError)
-"""What no method that changes a list raises, so that it comes from an argument, which Python evaluates before."""
+"""Exceptions that no method of lists raises, so that they come from an argument, which Python evaluates first."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +48,8 @@ class Untested:
     """A statement that fails in some lanes, and has not been tested yet.
 
     Attributes:
-        status: The variable that says in which way it failed.
-        failing: The ways.
+        status: The variable with the number of the way in which it failed.
+        failing: The ways in which it can fail.
         node: The statement.
     """
 
@@ -58,7 +59,7 @@ class Untested:
 
 
 class FailingLowering(RaisingLowering):
-    """Lowers statements that fail in some lanes, and what raises there.
+    """Lowers statements that fail in some lanes, and the code that raises there.
 
     Attributes:
         untested: The statements of the open block that have to be tested before control leaves it.
@@ -74,17 +75,17 @@ class FailingLowering(RaisingLowering):
     def primitive(
         self, body: Sequence[ast.stmt], outputs: Sequence[str], node: ast.AST, text: str, *, tests: bool = False
     ) -> None:
-        """Emit a ``PrimOp``, whose operations say what they raise, if the program catches something of that."""
+        """Emit a ``PrimOp``, with a call that says which failures count, if the program catches any."""
         is_plain = tests and not self._is_careful
         super().primitive(body if is_plain else self._wanting(body, node), outputs, node, text, tests=tests)
 
     @property
     def _is_careful(self) -> bool:
-        """Whether operations ask for None."""
+        """Whether operations test their operands for None."""
         return self.callees.facts.of(Careful, PROGRAM) is not None
 
     def _wanting(self, body: Sequence[ast.stmt], node: ast.AST) -> Sequence[ast.stmt]:
-        """Code that says what it wants to know of its operations."""
+        """Code preceded by a call that says which failures of its operations count."""
         caught, careful = self.caught, self._is_careful
         if not caught and not careful:
             return body
@@ -92,11 +93,11 @@ class FailingLowering(RaisingLowering):
         return [placed(ast.Expr(helper("__hb_wants", wants, node)), node), *body]
 
     def expect(self, expected: Expected, call: ast.Call, node: ast.Call) -> None:
-        """Emit what tries a call, of which it is expected that it cannot be traced; it gives nothing.
+        """Emit code that tries to trace a call of which the guess is that it cannot be traced; it has no result.
 
         Args:
-            expected: What is expected.
-            call: The call as it is tried.
+            expected: The guess.
+            call: The call to try.
             node: The call as it stands in the source.
         """
         function = self.simple(call.func) if isinstance(call.func, ast.Name) else call.func
@@ -106,17 +107,17 @@ class FailingLowering(RaisingLowering):
         self._emit(code, self._inputs(code), [], node, self.source.text(node))
 
     def held_back(self, outputs: Sequence[str], changed: Sequence[str]) -> dict[str, str]:
-        """The variables of a statement that may be read after it has failed: they keep their values then.
+        """Temporaries for variables that a statement assigns, and that may be read as they were after it has failed.
 
-        A method that fails by itself changes nothing.
+        Variables that the statement changes in place are left out: a method that fails changes nothing.
         """
         return {n: self.temporary(HELD_BACK) for n in outputs if n not in changed and self.outlives_failure(n)}
 
     def check_steps(self, body: Sequence[ast.stmt], names: frozenset[str], failing: CanFail, node: ast.AST) -> None:
-        """Find out that what changes objects, and may raise while they can still be looked at, has to go by steps.
+        """Learn that a statement that may fail and changes variables read after that is lowered step by step.
 
         Raises:
-            UnsupportedSyntaxError: It goes by steps already, and still does both at once.
+            UnsupportedSyntaxError: It is lowered so already, and a step still does both.
         """
         seen = frozenset(name for name in names if self.outlives_failure(name))
         if not seen or is_one_step(body, seen):
@@ -135,7 +136,7 @@ class FailingLowering(RaisingLowering):
 
     @contextlib.contextmanager
     def by_steps(self, node: ast.stmt) -> Iterator[None]:
-        """A context in which a statement is lowered, step by step if it has to be."""
+        """A context for lowering a statement, step by step if it has to be."""
         before = self.here, self.steps
         known = self.callees.facts.of(StepByStep, of_code(self.location(node)))
         self.here, self.steps = node, known.names if known is not None else frozenset()
@@ -145,14 +146,14 @@ class FailingLowering(RaisingLowering):
             self.here, self.steps = before
 
     def test_after(self, status: str, failing: CanFail, node: ast.AST) -> None:
-        """Note, behind a statement that fails in some lanes, that it has to be tested."""
+        """Note that a statement fails in some lanes and has to be tested; test it at once if its effects are seen."""
         self.untested.append(Untested(status, failing, node))
         is_seen = self.tries or (self.callee.given_back and self.caught is not None)
-        if is_seen or failing.surely:  # what comes next must not be done
+        if is_seen or failing.surely:  # code that comes next must not run
             self.test_statements()
 
     def test_statements(self) -> None:
-        """Emit tests of the statements of the open block, and for each way to fail a block that raises."""
+        """Emit tests of the statements of the open block, with a block that raises for each way to fail."""
         untested, self.untested = self.untested, []
         if not untested:
             return
@@ -171,34 +172,34 @@ class FailingLowering(RaisingLowering):
         self.blocks.start(right, self.location(node))
 
     def _test_status(self, statuses: Sequence[str], way: int | None, sides: tuple[str, str], node: ast.AST) -> None:
-        """Emit a branch on whether one of some statements failed: in a way, by its number from 1, or in any."""
+        """Emit a branch on whether a statement failed: in the way of this number, from 1; if None, in any."""
         test = helper("__hb_has_failed_by_itself", [literal(way, node), *(load(s, node) for s in statuses)], node)
         text = "has failed" if way is None else f"has failed, {way}"
         self.branch_on(test, *sides, node, text, tests=True)
 
     def _record_by_itself(self, one: Untested, way: int) -> None:
-        """Emit that a statement raises what one of its operations raises by itself."""
+        """Emit code that raises the exception of one way in which a statement failed."""
         kind, arguments = one.failing.failures[way]
         around = self.tries
-        if issubclass(kind, LimitError):  # which is none of Python's, so that no handler catches it
+        if issubclass(kind, LimitError):  # it is no exception of Python's, so that no handler catches it
             self.tries = ()
         self.record(self._raised(kind, arguments, one.node), kind, one.node)
         self.tries = around
 
     def _raised(self, kind: type[Exception], arguments: Sequence[Any], node: ast.AST) -> ast.expr:
-        """An exception as straight-line code."""
+        """An expression that makes an exception."""
         made = ast.copy_location(self.constant(kind), node)
         return ast.copy_location(ast.Call(made, [placed(self.constant(value), node) for value in arguments], []), node)
 
     def learn_caught(self, kinds: Sequence[type[BaseException]]) -> None:
-        """Learn that the program catches what operations raise by themselves.
+        """Learn that the program catches exceptions that operations raise.
 
         Args:
             kinds: The classes that a ``try`` catches.
 
         Raises:
-            Learned: One of them was not known: from now on all operations of the program raise it. Or nothing was
-                known to be looked at after an exception.
+            Learned: A class is new: from now on all operations of the program raise it. Or it is new that the program
+                reads variables after an exception.
         """
         known = self.caught.kinds if self.caught else ()
         new = tuple(kind for kind in OF_LANES if kind not in known and any(issubclass(kind, other) for other in kinds))

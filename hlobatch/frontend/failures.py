@@ -1,4 +1,4 @@
-"""A ``raise``, as code that is being traced sees it -> the number of the failure, and the values that its text needs.
+"""A ``raise`` in code that is being traced -> the number of the failure, and the values that its message needs.
 
 ::
 
@@ -28,12 +28,12 @@ from hlobatch.ir.words import encoded, size_of
 from hlobatch.prelude import is_of_prelude
 
 WHOLE_PROGRAM: Final = of_function(None)
-"""The site of facts about all of a program."""
+"""The site of facts about a whole program."""
 
 
 @dataclass(frozen=True, slots=True)
 class AlwaysRaises:
-    """The fact that a function never returns, but raises on all ways that have an end."""
+    """The fact that a function never returns: every path that ends raises."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,30 +43,30 @@ class Raises:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The fact that an exception of the program needs a number of words of 32 bits for its values.
+    """The fact that the values of an exception of the program need a number of 32-bit words.
 
     Attributes:
-        size: The number of words, of the exception that needs most.
+        size: The number of words, for the exception that needs most.
     """
 
     size: int
 
     def joined(self, known: Words) -> Words:
-        """It, and what was known."""
+        """This fact joined with the one known before."""
         return Words(max(known.size, self.size))
 
 
 @dataclass(frozen=True)
 class Recorder:
-    """A ``raise`` as the function of a ``PrimOp``: it gives back which failure it is, and the values encoded.
+    """A ``raise`` as the function of a ``PrimOp``: it returns the number of the failure and the encoded values.
 
     Attributes:
-        number: Which of the program's failures.
+        number: The number of the failure in the program.
         kind: Class of the exception.
         text: The statement.
-        make: From the values of the variables it reads to the exception.
-        location: Where it stands.
-        size: Words there are for the values.
+        make: Makes the exception from the values of the variables that its expression reads.
+        location: The place of the statement.
+        size: The number of words for the values.
     """
 
     number: int
@@ -85,7 +85,7 @@ class Recorder:
         return self.number, encoded(leaves, types, self.size)
 
     def exception(self, *values: Any) -> BaseException:
-        """The exception for some values."""
+        """The exception for these values."""
         found: Any = self.make(*values)[0]
         made: BaseException = found() if isinstance(found, type) else found
         return made
@@ -93,16 +93,16 @@ class Recorder:
 
 @dataclass(frozen=True, eq=False)
 class Relay:
-    """A call of a function of Python's library that raised, as the function of a ``PrimOp``: where it is said to be.
+    """A call of a library function that raised, as the function of a ``PrimOp``: it makes the call the failure's place.
 
-    Its number goes above that of the ``raise`` in the prelude. What a function of the user's raises that the library
-    calls is said to be where it is.
+    Its number is combined with that of the ``raise`` in the prelude. An exception from a function of the user's that
+    the library calls keeps its own place.
 
     Attributes:
-        number: Which of the program's failures.
+        number: The number of the call among the failures of the program.
         text: The call.
-        location: Where it stands.
-        failures: All of them.
+        location: The place of the call.
+        failures: The failures of the program.
     """
 
     number: int
@@ -118,26 +118,26 @@ class Relay:
 
 
 MOST_FAILURES: Final = 1 << 11
-"""More than there are places in a program that raise. Above it, where it was called is part of a failure's number."""
+"""A bound on the places in a program that raise. A number above it also encodes the place of the library call."""
 
 
 @dataclass(eq=False)
 class Failures:
-    """The failures of one program, as its statements are met."""
+    """The failures of one program, collected as its statements are lowered."""
 
     all: list[Recorder | Relay] = field(default_factory=list)
 
     @property
     def of_library(self) -> list[int]:
-        """The numbers of those that the prelude raises."""
+        """The numbers of the failures that the prelude raises."""
         raised = [one for one in self.all if isinstance(one, Recorder)]
         return [one.number for one in raised if is_of_prelude(one.location.file)]
 
     def caught(self, number: Any, kinds: Any) -> Any:
-        """Whether a failure is one of some classes, a Python bool where that is known as the program is built.
+        """Whether a failure is an instance of some classes; a Python bool if that is known when the program is built.
 
         Args:
-            number: Which failure.
+            number: The number of the failure.
             kinds: A class of exceptions, or a tuple of them.
         """
         raised = [one for one in self.all if isinstance(one, Recorder)]
@@ -149,7 +149,7 @@ class Failures:
 
 
 def no_details(size: int) -> Any:
-    """The words of what did not fail."""
+    """The words of the details where there is no failure."""
     return jnp.zeros(size, jnp.int32)
 
 
@@ -159,5 +159,5 @@ def has_failed(number: Any) -> Any:
 
 
 def has_failed_by_itself(way: int | None, *statuses: Any) -> Any:
-    """Whether one of some statements failed: in a way, by its number, or in any."""
+    """Whether one of several statements failed, in the way of this number, or in any if ``way`` is None."""
     return either(status != 0 if way is None else status == way for status in statuses)

@@ -1,4 +1,4 @@
-"""A function -> the lines of the file that it was made from, and whose file that is.
+"""A function -> the lines of the file that it was made from, and whether that file is the user's.
 
 A file may change after it was imported, and be imported again. What is on the disk then is not what an old function was
 made from: the lines are read once for a function, as early as possible, and if the file has changed since this process
@@ -26,13 +26,13 @@ _BEGUN: Final = time.time()
 _INSTALLED: Final = tuple(
     Path(folder) for name in ("stdlib", "platstdlib") if (folder := sysconfig.get_paths().get(name))
 )
-"""Where Python's own library lies."""
+"""The folders of Python's own library."""
 _KNOWN: Final[weakref.WeakKeyDictionary[types.FunctionType, tuple[str, Sequence[str]]]] = weakref.WeakKeyDictionary()
-"""The file, or what is called one, that a function was made from, and its lines."""
+"""The file, or the name of a typed text, that a function was made from, with its lines."""
 
 
 def lines_of(function: types.FunctionType) -> Sequence[str]:
-    """The lines of the file; none if there is no file, or if it is not the one any more."""
+    """The lines of the function's file; none if there is no file, or it has changed since the function was made."""
     if function not in _KNOWN:
         found = _of_file(function) or typed(function.__code__)
         if found is None:
@@ -42,12 +42,12 @@ def lines_of(function: types.FunctionType) -> Sequence[str]:
 
 
 def file_of(function: types.FunctionType) -> str:
-    """The name of the file, or of what was typed, by which Python has its lines."""
+    """The name under which Python has the lines of the function's file, or of the text that was typed."""
     return _KNOWN[function][0] if function in _KNOWN else function.__code__.co_filename
 
 
 def _of_file(function: types.FunctionType) -> tuple[str, Sequence[str]] | None:
-    """The file and its lines; of what several texts are called by one name, the one that was meant."""
+    """The file and its lines; None if the lines do not compile to the function's code."""
     code = function.__code__
     linecache.checkcache(code.co_filename)
     lines = linecache.getlines(code.co_filename, function.__globals__)
@@ -58,7 +58,7 @@ def _of_file(function: types.FunctionType) -> tuple[str, Sequence[str]] | None:
 
 
 def remember(function: types.FunctionType, lines: Sequence[str]) -> None:
-    """Take lines for those of a function that was made in another process, whose file may not be here."""
+    """Set the lines of a function that was made in another process, whose file may not exist here."""
     file = function.__code__.co_filename
     _KNOWN[function] = file, lines
     if not linecache.getlines(file):
@@ -66,7 +66,7 @@ def remember(function: types.FunctionType, lines: Sequence[str]) -> None:
 
 
 def _may_have_changed(function: types.FunctionType) -> bool:
-    """Whether the file is younger than this process; a loader that is not Python's own may change it as it loads it."""
+    """Whether the file is newer than this process; loaders other than Python's may rewrite it, and are trusted."""
     loader = function.__globals__.get("__loader__")
     try:
         changed = Path(function.__code__.co_filename).stat().st_mtime
@@ -76,9 +76,9 @@ def _may_have_changed(function: types.FunctionType) -> bool:
 
 
 def is_users(function: types.FunctionType) -> bool:
-    """Whether a function was written by the user: it stands in a file outside of what is installed.
+    """Whether the user wrote a function: it is in a file outside of installed packages.
 
-    A lambda of code that is being traced is part of that code.
+    A lambda in code that is being traced counts as part of that code.
     """
     return HELPER not in function.__qualname__ and _is_users_file(function.__code__.co_filename)
 

@@ -43,11 +43,11 @@ class Calls:
     """The fact that a call is one of a function of the user's.
 
     Attributes:
-        function: The function, plain or batched, without what it is bound to.
-        receiver: How the call expression's function gives the first argument: ``"__self__"`` if it is a bound method,
-            ``"itself"`` if it is an object that can be called, ``"values"`` if it gives what it captures,
-            ``"differentiated"`` if it gives what is differentiated, ``"bound"`` if tracing has to tell
-            (``functools.partial``), ``""`` if it gives nothing.
+        function: The function, plain or batched, without the object that it is bound to.
+        receiver: How the first argument follows from the called object: ``"__self__"`` for a bound method, ``"itself"``
+            for a callable object, ``"values"`` for the closure variables of an inner function, ``"differentiated"`` for
+            the derivative of a function, ``"bound"`` if tracing has to tell (``functools.partial``), ``""`` if there is
+            no such argument.
     """
 
     function: Any
@@ -56,10 +56,10 @@ class Calls:
 
 
 def called(function: Any) -> Calls | None:
-    """What a call of an object is one of, if that is a function of the user's own.
+    """The function of the user's that a call of an object means; None if it means none.
 
     Args:
-        function: What is called.
+        function: The object that is called.
     """
     if isinstance(function, type):
         own = standing_for(function)
@@ -83,34 +83,34 @@ def called(function: Any) -> Calls | None:
         return Calls(checkpointed) if called(checkpointed.function) is not None else None
     if isinstance(function, types.FunctionType):
         return Calls(function) if is_users(function) or is_of_prelude(function.__code__.co_filename) else None
-    own = getattr(type(function), "__call__", None)  # noqa: B004  # its class's, as a function
+    own = getattr(type(function), "__call__", None)  # noqa: B004  # that of the class, as a function
     if isinstance(own, types.FunctionType) and is_users(own):
         return Calls(own, "itself")
     return None
 
 
 def is_batched(function: Any) -> bool:
-    """Whether an object is a batched function, or one as a method of an object."""
+    """Whether an object is a batched function, or a method that is one."""
     return not isinstance(function, type) and hasattr(function, "__hlobatch_function__")
 
 
 def is_followed_at_once(function: Any) -> bool:
-    """Whether a function is a part of the program even where it could be traced."""
+    """Whether a function is a part of the program even if it could be traced."""
     return is_batched(function) and not getattr(function, "is_tried", False)
 
 
 def follow(site: Site, function: Any, /, *args: Any, **kwargs: Any) -> Any:
-    """The value of a call, traced as JAX traces it.
+    """The value of a call, traced as JAX would trace it.
 
     Args:
-        site: Where it stands.
-        function: What is called.
+        site: The place of the call.
+        function: The object that is called.
         *args: Its arguments.
-        **kwargs: Likewise.
+        **kwargs: Its keyword arguments.
 
     Raises:
         Learned: The function has to be a part of the program.
-        Exception: What the function raises, for another reason than that its arguments differ between lanes.
+        Exception: The function has failed for another reason than that its arguments differ between lanes.
     """
     if (made := differentiating(function, args, kwargs)) is not None:
         return made
@@ -136,7 +136,7 @@ def follow(site: Site, function: Any, /, *args: Any, **kwargs: Any) -> Any:
 
 
 def _tried(site: Site, target: Calls, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The value of a call of a function of the user's.
+    """The value of a traced call of a function of the user's.
 
     Raises:
         Learned: It has to be a part of the program.
@@ -151,25 +151,25 @@ def _tried(site: Site, target: Calls, function: Any, args: tuple[Any, ...], kwar
     except Exception as error:
         if not is_of_tracing(error):
             raise
-        has_changed(known)  # and puts back what it was
+        has_changed(known)  # undoes the changes
         raise Learned(site, target) from error
     if others := changed(known):
         for part in others:
             refuse_generator(part.item)
         raise Learned(site, target)  # the function that called this one has to see the change
     if isinstance(function, types.MethodType) and count_of_failures() > failures:
-        raise Learned(site, target)  # how far it changed its object before it failed
+        raise Learned(site, target)  # the object may be half changed when it fails
     return result
 
 
 def bound(signature: inspect.Signature, function: Any, /, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
-    """The arguments of a call by parameter, in order, where the syntax alone does not say which is which.
+    """The arguments of a call by parameter, in order, where the syntax alone does not tell which is which.
 
     Args:
-        signature: That of the plain Python function.
-        function: What is called: that function, a method or a partial of it, or an object that can be called.
-        *args: What the call gives.
-        **kwargs: Likewise.
+        signature: The signature of the plain Python function.
+        function: The object that is called: that function, a method or partial of it, or a callable object.
+        *args: The arguments of the call.
+        **kwargs: Its keyword arguments.
 
     Raises:
         TypeError: They do not fit.
@@ -196,7 +196,7 @@ def bound(signature: inspect.Signature, function: Any, /, *args: Any, **kwargs: 
 
 
 def see(site: Site, function: Any, /, *args: Any, **kwargs: Any) -> Any:
-    """The value of a call where nothing is followed: batched functions alone are parts of the program.
+    """The value of a call where nothing is followed: only batched functions are parts of the program.
 
     Raises:
         Learned: The function is batched.

@@ -1,8 +1,7 @@
-"""The source of a function that is traced as a whole -> its code, which means on traced values what it does in Python.
+"""The source of a function that is traced as a whole -> its code, which has Python's meaning on traced values.
 
-It is rewritten as statements of programs are (``meanings.py``), but keeps its control flow, which Python runs while the
-function is traced. The code is kept for later calls, so it asks what a name stands for when it runs, and not when it is
-made.
+It is rewritten like the statements of programs (``meanings.py``), but keeps its control flow, which Python runs while
+the function is traced. The code is kept for later calls, so names are looked up when it runs, and not when it is made.
 """
 
 from __future__ import annotations
@@ -24,9 +23,10 @@ from hlobatch.frontend.syntax import helper, literal
 
 
 class _Meanings(Meanings):
-    """What the code of a whole function means, of which the control flow is Python's own.
+    """The meaning of the code of a whole function, whose control flow is Python's own.
 
-    So is that of lambdas and comprehensions: both sides of a choice may not be computed where one calls the function.
+    So is that of lambdas and comprehensions: to compute both sides of a choice may be wrong where one calls the
+    function.
     """
 
     def _statement(self, node: ast.stmt) -> Any:
@@ -47,11 +47,11 @@ class _Meanings(Meanings):
                 return node
         new = with_parts(node, self._within(node)._rewritten)
         if isinstance(node, (ast.If, ast.While, ast.IfExp, ast.Assert)) and new is not node:
-            new.test = helper("__hb_decided", [new.test], node.test)  # whose place is that of what is asked
+            new.test = helper("__hb_decided", [new.test], node.test)  # its source location is that of the test
         return self._as_meant(new, node)
 
     def _catches_others(self, handler: ast.ExceptHandler) -> bool:
-        """Whether a handler catches what operations raise for a lane, or JAX for what differs between lanes."""
+        """Whether a handler catches exceptions other than the user's: a lane's, or JAX's about lane values."""
         return not all(map(is_users_class, caught_kinds(handler, self.source, self.local)))
 
     def _trace_time(self, node: Any) -> Any:
@@ -68,14 +68,14 @@ class _Meanings(Meanings):
 
 
 def code_as_meant(source: Source) -> types.CodeType:
-    """The code of a function, in which everything but control flow means what it should; its own if that is the same.
+    """The code of a function with Python's meaning on traced values; its own code if that is the same.
 
-    The frontend's functions that it calls are constants of it, so that it sees the same variables around it.
+    The frontend's functions that it calls are constants of it, so its closure variables are those of the function.
 
     Raises:
-        UnsupportedSyntaxError: It looks at its variables as objects.
+        UnsupportedSyntaxError: It uses its variables as objects, as ``locals()`` does.
     """
-    from hlobatch.frontend.primitives import HELPERS  # noqa: PLC0415  # which call what is made here
+    from hlobatch.frontend.primitives import HELPERS  # noqa: PLC0415  # it imports this module
 
     plain = source.function.__code__
     meanings = _Meanings(source, _all_names(source.node)).of(source.node.body)
@@ -94,29 +94,29 @@ def code_as_meant(source: Source) -> types.CodeType:
     module = ast.fix_missing_locations(ast.Module([factory], type_ignores=[]))
     namespace: dict[str, Any] = {}
     with ONE_AT_A_TIME, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of tuples that are called
+        warnings.simplefilter("ignore")  # about calls of tuples
         code = compile(module, source.file, "exec", dont_inherit=True)
     exec(code, namespace)
     made: types.CodeType = namespace["__hb_factory"](*(None for _ in parameters)).__code__
-    return _named(made, plain, HELPERS).replace(co_name=plain.co_name)  # lines count from its own, without decorators
+    return _named(made, plain, HELPERS).replace(co_name=plain.co_name)  # lines are counted from it, without decorators
 
 
 def is_meant(code: types.CodeType) -> bool:
-    """Whether some code was made here, or is within such code."""
+    """Whether some code was made here, or is part of such code."""
     from hlobatch.frontend.primitives import HELPERS  # noqa: PLC0415  # likewise
 
     return not frozenset(HELPERS.values()).isdisjoint(part for part in code.co_consts if callable(part))
 
 
 def _without_names(node: Any) -> Any:
-    """Code in which constants stand for the frontend's functions."""
+    """Code with constants in place of the names of the frontend's functions."""
     if isinstance(node, ast.Name) and node.id.startswith(HELPER):
         return literal((HELPER, node.id), node)
     return with_parts(node, _without_names)
 
 
 def _named(code: types.CodeType, plain: types.CodeType, helpers: Mapping[str, Any]) -> types.CodeType:
-    """Code under the user's names, so that functions made inside are known as the user's, with the frontend's in it."""
+    """Code under the user's names, so that inner functions count as the user's, with the frontend's functions in it."""
 
     def constant(part: Any) -> Any:
         if isinstance(part, types.CodeType):
@@ -128,7 +128,7 @@ def _named(code: types.CodeType, plain: types.CodeType, helpers: Mapping[str, An
 
 
 def _without_defaults(arguments: ast.arguments) -> ast.arguments:
-    """Parameters alone, without defaults and annotations: the function has both already."""
+    """The parameters of a function without defaults and annotations, which the function itself has already."""
 
     def bare(argument: ast.arg | None) -> Any:
         return argument and ast.copy_location(ast.arg(argument.arg), argument)
@@ -145,7 +145,7 @@ def _without_defaults(arguments: ast.arguments) -> ast.arguments:
 
 
 def _all_names(node: ast.FunctionDef) -> frozenset[str]:
-    """The variables of a function and of those inside it."""
+    """The local variables of a function and of the functions inside it."""
     inside = (part for part in ast.walk(node) if isinstance(part, ast.FunctionDef))
     lambdas = (
         a.arg

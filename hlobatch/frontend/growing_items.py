@@ -1,12 +1,12 @@
-"""Functions that go over all items of a container of another length in each lane -> operations on all of its rows.
+"""Functions of all items of a growing container -> operations on all of its rows.
 
 ::
 
     sum(xs)                         the sum of all rows, with 0 for those that are not in use
     [x for x in xs if x > 0]        the rows for which the test holds, moved to the front
 
-The module also makes such containers: by ``hb.capacity``, of a comprehension whose ``if`` differs between lanes, and of
-a display (``[*a, b]``) with such a list in it.
+The module also makes growing containers: from ``hb.capacity``, from a comprehension whose ``if`` differs between lanes,
+and from a display (``[*a, b]``) with a growing list in it.
 """
 
 from __future__ import annotations
@@ -85,11 +85,11 @@ def capacity(items: T, n: int) -> T:
     return bound
 
 
-# Made of others
+# Made of other values
 
 
 def listed(are_starred: Sequence[bool], *parts: Any) -> Any:
-    """``[*a, b]``, given which parts have a star."""
+    """``[*a, b]``; ``are_starred`` says which parts have a star."""
     if not any(isinstance(part, GrowingList) for part, starred in zip(parts, are_starred, strict=True) if starred):
         pairs = zip(parts, are_starred, strict=True)
         return [value for part, starred in pairs for value in (part if starred else [part])]
@@ -110,7 +110,7 @@ def as_list(iterable: Any = (), /) -> Any:
         own = iterable.in_order()
         return GrowingList(own.items, own.size, own.start, own.bound)
     if isinstance(iterable, GrowingSet):
-        iterable.turn(0)  # whose order nobody knows
+        iterable.turn(0)  # refuses a set, whose order is not known
     if isinstance(iterable, Table):
         return iterable.in_order()
     if isinstance(iterable, Choice):
@@ -141,7 +141,7 @@ def as_deque(iterable: Any = (), maxlen: int | None = None) -> Any:
 
 
 def as_set(iterable: Any = (), /) -> Any:
-    """``set(iterable)``; items of a comprehension may be there in some lanes."""
+    """``set(iterable)``; an item of a comprehension may exist in some lanes only."""
     if isinstance(iterable, GrowingSet):
         return iterable.copy()
     if isinstance(iterable, (Choice, LaneRange)):
@@ -157,7 +157,7 @@ def as_set(iterable: Any = (), /) -> Any:
 
 
 def as_dict(pairs: Any) -> Any:
-    """A dict of keys and values, of which some may be there in some lanes only."""
+    """A dict of pairs of a key and a value; a pair may exist in some lanes only."""
     if isinstance(pairs, GrowingList):
         return GrowingDict.of_pairs(pairs)
     items = list(pairs)
@@ -187,11 +187,11 @@ def displayed_set(*items: Any) -> Any:
 
 
 UNPACKED: Final = object()
-"""What stands for the key of ``**d`` in a display."""
+"""The key of ``**d`` in a display."""
 
 
 def displayed_dict(*parts: Any) -> Any:
-    """``{a: x, **d}``, given keys and values in turn."""
+    """``{a: x, **d}``, given keys and values alternately."""
     pairs = list(zip(parts[::2], parts[1::2], strict=True))
     if not any(key is UNPACKED for key, _ in pairs):
         return as_dict(pairs) if differs([key for key, _ in pairs]) else dict(pairs)
@@ -203,12 +203,12 @@ def displayed_dict(*parts: Any) -> Any:
 
 
 def unpacked(value: Any, star: int | None, count: int) -> Any:
-    """What is unpacked into names, of a list whose length differs between lanes, too: a value for each name.
+    """The values that names get when a value is unpacked, which may be a list whose length differs between lanes.
 
     Args:
-        value: What is unpacked.
-        star: Which name has a star, if one has.
-        count: How many names there are.
+        value: The value that is unpacked.
+        star: The index of the name with a star; None if there is none.
+        count: The number of names.
     """
     if not isinstance(value, Growing):
         return value if star is None else _with_rest(list(value), star, count - star - 1)
@@ -225,7 +225,7 @@ def unpacked(value: Any, star: int | None, count: int) -> Any:
 
 
 def _with_rest(items: list[Any], before: int, behind: int) -> list[Any]:
-    """Items, of which those between the first and the last of them are a list."""
+    """Items for names with a star among them: ``before`` items, a list of the next, and the last ``behind`` items."""
     if len(items) < before + behind:
         raise ValueError(f"not enough values to unpack (expected at least {before + behind}, got {len(items)})")
     end = len(items) - behind
@@ -240,21 +240,21 @@ def from_the_end(items: Any, /) -> Any:
 
 
 def _of_array(array: Any) -> GrowingList:
-    """The numbers of an array as a list, of which all lanes have as many."""
+    """The numbers of an array as a growing list, of the same length in all lanes."""
     return GrowingList(jnp.asarray(array), jnp.int32(array.shape[0]))
 
 
 def those_there(items: Sequence[Any]) -> GrowingList:
-    """The list of those items that are there in a lane, in their order."""
+    """The growing list of those items that exist in a lane, in order."""
     known = items_of(items)
     return GrowingList.of_those_there([kept(item) for item in known], [item.is_there for item in known])
 
 
-# Gone over
+# Iterated over
 
 
 def in_rows(items: Growing) -> GrowingList:
-    """The items of a list, or the keys of a set or a dict, in rows."""
+    """The items of a list, or the keys of a set or a dict, as a growing list."""
     rows: GrowingList = items.in_order()
     return rows
 
@@ -284,12 +284,12 @@ def all_of(items: Growing) -> Any:
 
 
 def extreme(name: str, items: Growing, key: Callable[[Any], Any] | None, default: Any = _NONE) -> Any:
-    """``min`` or ``max``: the first of those that are not surpassed."""
+    """``min`` or ``max``: the first item that no other one surpasses."""
     items = in_rows(items)
     text = f"{name}() iterable argument is empty"
     if items.items is None:
         if default is _NONE:
-            items.item(0)  # waits for what is put into it
+            items.item(0)  # raises ``NotYet``, as long as it has had no item
         return default
     if default is _NONE:
         fails(ValueError, text, items.size == 0)
@@ -318,7 +318,7 @@ def in_order(items: Growing, key: Callable[[Any], Any] | None, reverse: bool) ->
 
 
 def _numbers(items: GrowingList, name: str) -> Any:
-    """The items, which are numbers, in order."""
+    """The items in order, which have to be numbers; ``name`` is that of the function in the error."""
     leaf = items.items
     if not is_array(leaf) or leaf.ndim != 1:
         raise BatchTypeError(

@@ -1,14 +1,14 @@
-"""A call of a function of the user's -> whether the program will have to carry it out, before anything has a type.
+"""A call of a function of the user's -> a guess whether the program has to carry it out, before types are known.
 
 ::
 
     total = total + steps(n)            def steps(n):
                                             while n > 1: …        a branch: JAX will not trace it
 
-Whether a function can be traced shows only when its arguments have types, and then what comes behind the call has none
-yet. Most functions that branch or loop cannot. So a call of one is taken for a call of the program at once, and what it
-is given is tried in vain as soon as it has types: where that can be traced, the call is none of the program's, and the
-program is made without all that it was taken for (``transforms/learning.py``).
+Whether a function can be traced shows only when its arguments have types, and code behind the call has no types before
+that. Most functions that branch or loop cannot be traced. So a call of one becomes a call of the program at once. As
+soon as its arguments have types, the call is traced, only to see whether it can be. If it can, the guess was wrong, and
+the program is built again without it and all facts that followed from it (``transforms/learning.py``).
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ from hlobatch.frontend.source import Source, read_source
 from hlobatch.frontend.steps import StepByStep
 
 OF_LOWERING: Final = (Raises, AlwaysRaises, ChangesByCalls, GivesBack, StepByStep)
-"""The facts that lowering finds out by itself, for what is known otherwise."""
+"""The kinds of facts that lowering derives from the other facts."""
 _CONTROL: Final = (ast.If, ast.While, ast.Try, ast.Match, ast.Raise, ast.Assert)
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What is expected of a call.
+    """The guess that a call has to be carried out by the program.
 
     Attributes:
-        site: Where it stands.
-        calls: What it is one of, of which the program will have to carry it out.
+        site: The place of the call.
+        calls: The function that it calls.
     """
 
     site: Site
@@ -53,7 +53,7 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class Unexpected:
-    """The fact that a call of a function can be traced, though that was not expected.
+    """The fact that a call of a function can be traced, against the guess.
 
     Attributes:
         function: The function.
@@ -64,11 +64,11 @@ class Unexpected:
 
 @dataclass(frozen=True, slots=True)
 class NothingExpected:
-    """The fact that a program cannot be made with what is expected of calls."""
+    """The fact that a program cannot be built with guesses."""
 
 
 def is_likely(calls: Calls) -> bool:
-    """Whether calls of a function will probably have to be carried out by the program."""
+    """Whether the program probably has to carry out calls of a function."""
     function = calls.function
     if isinstance(function, Template):
         return _has_control(function.source)
@@ -84,9 +84,9 @@ def _branches(function: types.FunctionType) -> bool:
 
 
 def _has_control(source: Source) -> bool:
-    """Whether a function has statements that JAX cannot trace if they depend on what differs between lanes.
+    """Whether a function has statements that JAX cannot trace if they depend on a value that differs between lanes.
 
-    So has one that changes what it is given, which its caller has to see.
+    A function that changes an argument counts, too, since its caller has to see the change.
     """
     body = source.node.body
     if not changed_by_methods(body).isdisjoint(source.signature.parameters):
@@ -95,24 +95,24 @@ def _has_control(source: Source) -> bool:
 
 
 def method(kinds: Iterable[type], name: str) -> Calls | None:
-    """What the call of a method of that name is one of, if one of some classes alone has such a method."""
+    """The method that a call of this name means, if exactly one of the classes has a method of that name; else None."""
     found = {id(one): one for kind in kinds if (one := inspect.getattr_static(kind, name, None)) is not None}
     functions = [one for one in found.values() if isinstance(one, types.FunctionType) and is_users(one)]
     return Calls(functions[0], "__self__") if len(found) == len(functions) == 1 else None
 
 
 CONTAINERS: Final = frozenset(name for kind in (list, dict, set, collections.deque, str) for name in dir(kind))
-"""The names of methods that are probably those of a container."""
+"""Names of methods that probably belong to a container."""
 
 
 def tried(node: ast.Call, calls: Calls, signature: inspect.Signature, values: Mapping[str, ast.expr]) -> ast.Call:
-    """A call as it is tried.
+    """The call to trace in order to test a guess.
 
     Args:
         node: The call.
-        calls: What it is one of.
-        signature: Of that.
-        values: For each parameter its argument.
+        calls: The function that it calls.
+        signature: The signature of that function.
+        values: The argument for each parameter.
     """
     arguments: list[ast.expr] = []
     keywords: list[ast.keyword] = []
@@ -130,11 +130,11 @@ def tried(node: ast.Call, calls: Calls, signature: inspect.Signature, values: Ma
 
 
 def expect(expected: Expected, function: Any, /, *args: Any, **kwargs: Any) -> None:
-    """Try a call of which it is expected that it cannot be traced.
+    """Trace a call to test the guess that it cannot be traced.
 
     Raises:
-        Tried: Whether it can.
-        Learned: Something else has to be known before.
+        Tried: Always, with the outcome, unless a fact has to be learned first.
+        Learned: A fact has to be learned first.
     """
     called = expected.calls.function
     try:
@@ -149,8 +149,7 @@ def expect(expected: Expected, function: Any, /, *args: Any, **kwargs: Any) -> N
 def after(facts: Facts, learned: Learned) -> Facts:
     """The facts of the next round.
 
-    What was learned of a program that was made for what is not so does not count. If that comes about twice, nothing is
-    expected any more.
+    Facts that followed from a wrong guess do not count. After a second wrong guess, there are no more guesses.
     """
     more = facts.more(learned)
     needed = {one.function for one in more.all_of(Calls)}

@@ -10,7 +10,7 @@ from hlobatch.frontend.source import Source
 
 
 def caught_kinds(handler: ast.ExceptHandler, source: Source, local: frozenset[str]) -> list[type[BaseException]]:
-    """The classes of exceptions that a handler catches, as far as they are known."""
+    """The classes of exceptions that a handler catches, as far as names outside of the function tell."""
     if handler.type is None:
         return [BaseException]
     nodes = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
