@@ -1,7 +1,7 @@
-"""A call's arguments -> arrays in the order of the program's inputs, their types, and which are shared.
+"""Checks a call's arguments; finds their arrays in the order of the program's inputs, their types, and the shared ones.
 
-What the user passes are pytrees of arrays with a batch axis; what the program takes are the arrays of one type per
-parameter. Everything that can be wrong with a call is found here, before anything is compiled.
+The user passes pytrees of arrays with a batch axis; the program takes the arrays of one type per parameter. Every error
+in a call is found here, before anything is compiled.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from hlobatch.ir.types import Leaf, Static, TensorType, Type, grouped
 
 @dataclass(frozen=True)
 class Call:
-    """A call, checked.
+    """A checked call.
 
     Attributes:
         types: Type of each parameter, without the batch axis.
         shared: Parameters that all lanes share.
         arrays: The arrays as the user passed them, batch axis first (or their avals), in the program's order.
-        axes: Which axis of each was the batch's as it was passed; None for those without one.
+        axes: For each array, its batch axis as it was passed; None if it has none.
         size: Size of the batch.
-        defaults: Parameters that stand for their defaults, which are objects that may change.
-        is_fixed: Whether a call of arrays alone like these is sure to be like this one: no default may change.
+        defaults: Parameters that have their default, which is an object that may change.
+        is_fixed: Whether the types of the arrays decide all other attributes but the size: no default may change.
     """
 
     types: tuple[tuple[str, Type], ...]
@@ -59,16 +59,16 @@ class Call:
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """What a plan depends on."""
+        """The key of the call's plan."""
         return self.types, self.shared, self.defaults
 
     def fits(self, other: Call) -> bool:
-        """Whether what was made for this call serves another: numbers and arrays of one dtype are stored alike."""
+        """Whether an executable for this call serves another: Python numbers are stored as arrays of the same dtype."""
         strong = [[(name, type_.strong) for name, type_ in call.types] for call in (self, other)]
         return strong[0] == strong[1] and self.shared == other.shared and self.size == other.size
 
     def physical(self) -> list[Any]:
-        """The arrays as they are stored."""
+        """The arrays, as they are stored."""
         leaves = [leaf for _, type_ in self.types for leaf in type_.tensor_leaves]
         return [to_physical(a, leaf) for a, leaf in zip(self.arrays, leaves, strict=True)]
 
@@ -78,12 +78,12 @@ class Binder:
     """Checks calls of one function.
 
     Attributes:
-        name: The user's name for it.
-        signature: Its parameters.
+        name: The user's name for the function.
+        signature: The function's signature.
         in_axes: As for ``jax.vmap``: an int, None, or a sequence with an entry per parameter; or by name.
         static: Parameters that are Python objects.
         definition: Where it is defined.
-        caller: Finds where it is called from.
+        caller: Finds the place of the call in the user's code.
     """
 
     name: str
@@ -97,9 +97,9 @@ class Binder:
         """Match arguments to parameters and find the batch.
 
         Args:
-            args: In the order of the parameters.
-            kwargs: By name.
-            abstract: Whether arrays may be given by their avals, since nothing is run.
+            args: Positional arguments.
+            kwargs: Keyword arguments.
+            abstract: Whether arrays may be given as ``jax.ShapeDtypeStruct``, since nothing is run.
 
         Raises:
             BatchTypeError: Too many or too few arguments, a scalar where a batch is needed, or batch sizes that
@@ -138,7 +138,7 @@ class Binder:
         return Call(tuple(types), frozenset(shared), tuple(arrays), tuple(along), size, changing, is_fixed)
 
     def _values(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[dict[str, Any], set[str]]:
-        """The value of each parameter, and the parameters that have their default."""
+        """The value of each parameter, and the names of the parameters that have their default."""
         try:
             bound = self.signature.bind(*args, **kwargs)
         except TypeError as error:
@@ -150,7 +150,7 @@ class Binder:
         return dict(bound.arguments), set(bound.arguments) - given
 
     def _axes(self, values: Mapping[str, Any], defaults: AbstractSet[str]) -> dict[str, Any]:
-        """For each parameter its axes, an int or None or a pytree of them; none for some that have their default."""
+        """For each parameter its axes, an int, None, or a pytree of these; some with a default are left out."""
         names = [name for name in values if name not in self.static]
         if self.in_axes is None or isinstance(self.in_axes, (int, np.integer)):
             return dict.fromkeys(names, self.in_axes)
@@ -173,7 +173,7 @@ class Binder:
     def _parameter(
         self, name: str, value: Any, axes: Any
     ) -> tuple[Type, list[Any], list[int | None], list[tuple[str, Any]]]:
-        """A parameter's type, its arrays with the batch axis first, where that axis was, and its batch sizes."""
+        """A parameter's type, its arrays with the batch axis first, where that axis was before, and its batch sizes."""
         paths, treedef = jax.tree_util.tree_flatten_with_path(value)
         try:
             flat_axes = jax.tree.leaves(
@@ -227,7 +227,7 @@ class Binder:
         return np.asarray(value)
 
     def _dtype(self, where: str, leaf: Any) -> Any:
-        """The dtype that JAX takes an array for, which has to be one of numbers that are there."""
+        """The dtype of an array in JAX; refuses arrays without a dtype of JAX's, and deleted ones."""
         if isinstance(leaf, np.ma.MaskedArray):
             raise self._error(
                 f"{where} is a masked array, and JAX has no masks",
@@ -249,7 +249,7 @@ class Binder:
         return jax.dtypes.canonicalize_dtype(own, allow_extended_dtype=True)
 
     def _static(self, name: str, value: Any) -> Static:
-        """A Python object, which has to be hashable: a list or a dict may change under a plan that was made for it."""
+        """A static argument, which has to be hashable: a list or a dict might change after a plan was made for it."""
         try:
             hash(value)
         except TypeError:
@@ -287,7 +287,7 @@ class Binder:
         return jnp.moveaxis(leaf, axis, 0)
 
     def _size(self, sizes: Sequence[tuple[str, Any]]) -> Any:
-        """The size of the batch, which all arrays agree on."""
+        """The batch size, which all arrays have to agree on."""
         if not sizes:
             raise self._error(
                 f"{self.name}() is called without a batch: all its arguments are shared",
@@ -305,7 +305,7 @@ class Binder:
     def _broadcast(
         self, types: Sequence[tuple[str, Type]], shared: set[str], arrays: list[Any], size: Any
     ) -> list[Any]:
-        """Give shared arrays inside a parameter that is not wholly shared a batch axis."""
+        """The arrays, where a shared array in a parameter that also has batched arrays is given a batch axis."""
         owners = [name for name, type_ in types for _ in type_.tensor_leaves]
         result = []
         for name, array in zip(owners, arrays, strict=True):
@@ -325,7 +325,7 @@ class Binder:
 
 
 def as_batches(call: Call) -> list[Any]:
-    """A call's arguments as pytrees whose every array has a batch axis, for the eager interpreters."""
+    """A call's arguments as pytrees in which every array has a batch axis, for the eager interpreters."""
     values = []
     for (name, type_), arrays in zip(call.types, grouped(call.physical(), [t for _, t in call.types]), strict=True):
         if name in call.shared:
@@ -335,15 +335,15 @@ def as_batches(call: Call) -> list[Any]:
 
 
 _KINDS: Final = "biufcV"
-"""Booleans, integers, floating-point and complex numbers, and those that NumPy does not know itself, as bfloat16."""
+"""Kinds of dtypes: booleans, integers, floats, complex numbers, and "V" for those of ml_dtypes such as bfloat16."""
 
 
 _FOREIGN: Final = {np.void, np.longdouble, np.clongdouble} - {np.float64, np.complex128}
-"""NumPy kinds of which JAX lacks some dtypes: structured ones, and floats of more bits than JAX has."""
+"""Scalar types that JAX does not have: structured ones, and floats of more bits than 64."""
 
 
 def is_deleted(leaf: Any) -> bool:
-    """Whether an argument is an array of JAX that has no numbers any more."""
+    """Whether an argument is a JAX array whose buffer was deleted."""
     return isinstance(leaf, jax.Array) and not is_tracer(leaf) and leaf.is_deleted()
 
 
@@ -360,13 +360,13 @@ class _Unbatched:
 
 
 def _constant(value: Any) -> Type:
-    """The type of a value that is part of the program, like the default of a parameter."""
+    """The type of a value that is a constant of the program, such as the default of a parameter."""
     leaves, treedef = jax.tree.flatten(value)
     return Type.of_leaves(tuple(map(Static, leaves)), treedef)
 
 
 def _is_hashable(value: Any) -> bool:
-    """Whether an object is one that does not change."""
+    """Whether an object is hashable, and so taken not to change."""
     try:
         hash(value)
     except TypeError:
@@ -375,14 +375,14 @@ def _is_hashable(value: Any) -> bool:
 
 
 def _is_row(value: Any) -> bool:
-    """Whether a value is a list or a tuple of Python's numbers, or of such lists, as people write arrays down."""
+    """Whether a value is a list or tuple of Python numbers, possibly nested, as people write arrays."""
     if type(value) not in (list, tuple) or not value:
         return False
     return all(type(part) in (bool, int, float, complex) or _is_row(part) for part in value)
 
 
 def _as_array(value: Any) -> str:
-    """How to make an array of what gives numbers one after the other; nothing if it is something else."""
+    """Code that makes an array of an iterable of numbers, as advice; empty if the value is something else."""
     if isinstance(value, range):
         return f"jnp.a{value!r}"
     if isinstance(value, (AbstractSet, Iterator)):

@@ -1,9 +1,9 @@
-"""Compiled code and a batch -> its results, by running the parts of the batch in stretches until each is at its end.
+"""Runs the parts of a batch in stretches until each is at its end.
 
 A stretch is some tenths of a second, after which the host looks at each part. A part then goes on from the state that
-its loop was left in: as it is, or with larger stacks, or, where stacks cannot grow, without the inputs that want more.
+its loop was left in: as it is, with larger stacks, or, if stacks cannot grow, without the inputs that need them to.
 
-Invariant: work done before a stop is never done again, and whatever ends a run, what was finished until then is kept.
+Invariant: work done before a stop is never repeated, and however a run ends, results that were finished are kept.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ Arrays = list[Any]
 
 
 class Part(NamedTuple):
-    """What a part of a batch gave back at the end of its last stretch.
+    """The state of a part after its last stretch.
 
     Attributes:
-        room: On its stacks.
-        output: What it gave back.
-        stop: What stopped it, a sum of fates; 0 if all of its inputs are finished.
-        had_full_log: Whether a lane may have waited for the host to read what it has logged.
+        room: The depth of its stacks.
+        output: Its output.
+        stop: Why it stopped, a sum of fates; 0 if all of its inputs are finished.
+        had_full_log: Whether a lane may be waiting for the host to read its log.
     """
 
     room: Room
@@ -59,19 +59,19 @@ class Course:
     """A run of a batch, in stretches, part by part.
 
     Attributes:
-        division: How the batch is divided.
-        operands: What each part takes.
-        parts: What they have come to, by number.
-        resumptions: How often stacks have grown.
-        is_full: Whether there is no memory for larger ones.
-        given_up: Parts that could not even go on without the inputs that want more of them.
-        stretches: How many there have been.
-        is_at_end: Whether few lanes of a part had something left to do, which might go on by themselves.
-        has_ended_so: Whether few lanes went on by themselves.
-        of_few: Of parts of which few lanes went on by themselves in the last stretch, how many, and its seconds.
-        emission: What lanes have the host do.
-        watch: Tells of its progress, and ends it when its time is over; None if nobody asked for either.
-        most_turns: That each part makes until the course is left; None if it is not.
+        division: The batch, divided into parts.
+        operands: The operands of all parts.
+        parts: The parts after their last stretch, by number.
+        resumptions: Number of times that stacks have grown.
+        is_full: Whether there is no memory for larger stacks.
+        given_up: Numbers of the parts that cannot go on, even without the inputs that need larger stacks.
+        stretches: Number of stretches so far.
+        is_at_end: Whether a part has few lanes with work left, and the program for few lanes is not compiled yet.
+        has_ended_so: Whether a part has run its last lanes by the program for few lanes.
+        of_few: For each part whose last stretch ran few lanes, the number of lanes and the stretch's seconds.
+        emission: Carries out the effects of lanes.
+        watch: Reports progress and checks the time limit; None if nobody asked for either.
+        most_turns: Largest number of turns of the next stretch, if a caller limits it; else None.
     """
 
     division: Division
@@ -92,14 +92,14 @@ class Course:
         """Run the batch to its end.
 
         Args:
-            room: On stacks at first.
-            executable: What runs the first stretch of a run in one part; if None, that of the division.
+            room: The depth of stacks at first.
+            executable: The function that runs the first stretch of a run in one part; None for the division's.
 
         Raises:
-            StackOverflowError: The stacks grew as far as they can, and some input still wants more.
+            StackOverflowError: The stacks grew as far as they can, and some input still needs more.
             StepLimitError: Some inputs used up their steps.
             Interrupted: The user interrupted it.
-            TimeLimitError: Its time was over.
+            TimeLimitError: Its time limit was reached.
         """
         with self.emission:
             try:
@@ -109,7 +109,7 @@ class Course:
             self.finish()
 
     def finish(self) -> None:
-        """Run stretches until every part is at its end; raises what ``run`` does."""
+        """Run stretches until every part is at its end; raises the errors of ``run``."""
         try:
             while starts := self._starts():
                 self._look()
@@ -122,12 +122,12 @@ class Course:
             self.division.plan.ends.are_expected = False
         if any(part.stop for part in self.parts.values()):
             raise self._stopped()
-        if self.resumptions:  # not after a stop: one input without end would leave the deepest stacks to all later runs
+        if self.resumptions:  # not after an error: one endless recursion would give all later runs the deepest stacks
             plan = self.division.plan
             plan.grown[:] = [max(plan.depth, *(part.room.depth for part in self.parts.values()))]
 
     def go_on(self, turns: int) -> None:
-        """Run every part on, for so many turns of its loop at most, or to its end; raises what ``run`` does."""
+        """Run every part for ``turns`` turns of its loop at most, or to its end; raises the errors of ``run``."""
         with self.emission:
             try:
                 while turns > 0 and (starts := self._starts()):
@@ -141,7 +141,7 @@ class Course:
 
     @property
     def is_over(self) -> bool:
-        """Whether no part goes on any more."""
+        """Whether no part can go on."""
         return all(self._room(part) is None for part in self.parts.values())
 
     @property
@@ -154,16 +154,16 @@ class Course:
         """The whole batch's results, as they are stored."""
         return self.division.join([part.output[: self.division.plan.result_arrays] for part in self.in_order])
 
-    # On the way
+    # The stretches
 
     def _advance(self, starts: Mapping[int, Start], executable: Any = None) -> None:
-        """Run one stretch of some parts: until each is at its end, is stopped, or has made its turns."""
+        """Run one stretch of some parts, in which each comes to its end, is stopped, or uses up its turns."""
         division, stretch, began = self.division, Stretch(), perf_counter()
         try:
             with in_a_stretch():
                 pace = self._part_of_pace
                 division.run(self.operands, starts, stretch, executable, part_of_pace=pace, most=self.most_turns)
-        finally:  # what has come back is kept, whatever kept others from it
+        finally:  # outputs are kept even if another part raised
             for number, output in stretch.outputs.items():
                 room = starts[number].room
                 self.parts[number] = Part(room, output, division.stop(output))
@@ -174,7 +174,7 @@ class Course:
             self._without_memory(number, starts[number], error)
 
     def _have_host_do(self, outputs: Mapping[int, Any]) -> None:
-        """Do what the lanes of parts have logged, in the order of their inputs."""
+        """Carry out the effects that lanes of parts have logged, in the order of the inputs."""
         found: list[Entry] = []
         for number, output in outputs.items():
             part = self.parts[number]
@@ -184,7 +184,7 @@ class Course:
         emit(self.division.plan, found, self.emission)
 
     def note(self, seconds: float, starts: Mapping[int, Start]) -> None:
-        """Take account of how long a stretch took, if a part has made all of its turns in it."""
+        """Adjust the pace to the seconds of a stretch, if some part used up its turns."""
         is_short, self.stretches = self._part_of_pace > 1, self.stretches + 1
         self.of_few = {number: (start.width, seconds) for number, start in starts.items() if start.width}
         if self.is_at_end:
@@ -197,11 +197,11 @@ class Course:
 
     @property
     def _part_of_pace(self) -> int:
-        """The turns of a usual stretch over those of the next one: more than 1 at first, if a tail is expected."""
+        """Divisor of the turns of the next stretch: more than 1 for the first stretches, if a tail is expected."""
         return 1 << max(0, SHORT_STRETCHES - self.stretches) if self.division.plan.ends.are_expected else 1
 
     def _without_memory(self, number: int, start: Start, error: Exception) -> None:
-        """Note that a part did not go on: there was no memory for larger stacks, or not even for those that it had."""
+        """Note that there was no memory for a part to go on, with larger stacks or even with those it had."""
         before = self.parts.get(number)
         if before is None or before.stop & Fate.RUNNING:
             raise error
@@ -210,15 +210,15 @@ class Course:
             self.given_up.add(number)
 
     def _starts(self) -> dict[int, Start]:
-        """What the parts that are not at their end go on from."""
-        with jax.transfer_guard("allow"):  # of what was here before, and zeros
+        """The starts of the parts that are not at their end."""
+        with jax.transfer_guard("allow"):  # for the state that the host holds, and zeros
             starts = {number: self._start(number, part) for number, part in self.parts.items()}
         found = {number: start for number, start in starts.items() if start is not None}
         self.resumptions += any(start.room.depth > self.parts[i].room.depth for i, start in found.items())
         return found
 
     def _start(self, number: int, part: Part) -> Start | None:
-        """What a part goes on from; None if it is at its end."""
+        """The start of a part's next stretch; None if the part is at its end."""
         while number not in self.given_up and (room := self._room(part)) is not None:
             try:
                 state = self._state(part, room)
@@ -230,7 +230,7 @@ class Course:
         return None
 
     def _room(self, part: Part) -> Room | None:
-        """The room that a part goes on with; None if it is at its end."""
+        """The depth of stacks that a part goes on with; None if it is at its end."""
         room, division = part.room, self.division
         if part.stop & Fate.RUNNING or (part.stop & Fate.PARKED and part.had_full_log):
             return room
@@ -246,7 +246,7 @@ class Course:
         return Room(room.depth, grows=False) if waiting.any() else None
 
     def _state(self, part: Part, room: Room) -> Arrays:
-        """The state that a part goes on from: as it was, in larger stacks, or with inputs given up that want those."""
+        """The state that a part goes on from: unchanged, with larger stacks, or without the inputs that need them."""
         layout, state = self.division.layout(part.room), self.division.state(part.room, part.output)
         if room.depth > part.room.depth:
             return grown_state(layout, state, room.depth)
@@ -256,13 +256,13 @@ class Course:
         return list(fates.given_up(self.division.layout(room), slots).values())
 
     def _width(self, number: int, room: Room, state: Sequence[Any]) -> int | None:
-        """How many lanes of a part go on by themselves; None if all do."""
+        """The number of lanes if a part's next stretch runs only few; None if all."""
         part, division, ends = self.parts[number], self.division, self.division.plan.ends
         if room != part.room or not part.stop & Fate.RUNNING or part.had_full_log:
             return None
         layout = division.layout(room)
         at_work = lanes_left(layout, dict(zip(layout.slots, state, strict=True)))
-        if at_work and number in self.of_few:  # in the last stretch, which so has made all of its turns
+        if at_work and number in self.of_few:  # the last stretch used up its turns, since lanes are left
             width, seconds = self.of_few[number]
             division.plan.pace(width).note(seconds, (room, width))
         tail = division.tail(room, at_work) if at_work else None
@@ -275,13 +275,13 @@ class Course:
         return tail.width
 
     def _look(self) -> None:
-        """Tell of the progress, and end the run if its time is over."""
+        """Report progress, and raise if the time limit is reached."""
         if self.watch and self.watch.look(lambda: self.done):
             raise out_of_time(self.division.plan, *self._end())
 
     @property
     def done(self) -> int:
-        """How many inputs have come to their end."""
+        """Number of inputs that have ended."""
         division = self.division
         if len(self.parts) < division.threads:
             return 0
@@ -289,13 +289,13 @@ class Course:
         return int(of_parts.reshape(-1)[: division.size].sum())
 
     def _are_done(self, part: Part) -> np.ndarray[Any, Any]:
-        """Which inputs of a part have come to their end, with a result or without."""
+        """For each input of a part, whether it has ended, with a result or without."""
         fate = self.division.status(part.room, part.output) & FATES
         waits = (fate == Fate.PARKED) & part.room.grows
         are_done: np.ndarray[Any, Any] = ~np.isin(fate, (Fate.RUNNING, Fate.UNSTARTED)) & ~waits
         return are_done
 
-    # Why the run ended
+    # The end of the run
 
     def _stopped(self) -> LaneError:
         status, results = self._end()
@@ -303,14 +303,14 @@ class Course:
         return stop_error(self.division.plan, status, depth=depth, results=results, is_full=self.is_full)
 
     def interrupted(self) -> Interrupted:
-        """The error for a run that the user interrupted, with what was finished in the stretches before."""
+        """The error for a run that the user interrupted, with the results that were finished in earlier stretches."""
         division = self.division
         if len(self.parts) < division.threads:
             return interruption(division.plan, np.full(division.size, Fate.RUNNING), None)
         return interruption(division.plan, *self._end())
 
     def _end(self) -> tuple[Any, Arrays]:
-        """What became of each input, and the results of the whole batch, as they are stored."""
+        """The status of each input, and the results of the whole batch as they are stored."""
         division = self.division
         ends = [(*p.output[: division.plan.result_arrays], division.status(p.room, p.output)) for p in self.in_order]
         *results, status = division.join(ends)
@@ -318,7 +318,7 @@ class Course:
 
 
 def grown_state(layout: Layout, state: Sequence[Any], depth: int) -> Arrays:
-    """The state with room for ``depth`` frames, in arrays of its own; the frames in use stay where they are."""
+    """The state with ``depth`` frames per stack, in new arrays; the frames in use keep their places."""
     deeper = replace(layout, depth=depth).slots
     grown = []
     for slot, array in zip(layout.slots, state, strict=True):

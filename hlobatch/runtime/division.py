@@ -1,11 +1,11 @@
-"""A batch -> parts of equal size, each a run of its own in a thread of its own.
+"""Divides a batch into parts of equal size, each of which is run in a thread of its own.
 
 On a CPU, XLA divides only large kernels among the cores, and a kernel of a small block stays on one core. Inputs do not
-depend on each other, so each core can have some of them, and a loop of its own to run them.
+depend on each other, so each core can run some of them in a loop of its own.
 
-Of n threads, the first has inputs 0, n, 2n, …, since neighbours are often about as difficult as each other. All parts
-are of one size, so that one executable serves them; where the batch does not divide evenly, the last input is run
-twice.
+Of n threads, the first has inputs 0, n, 2n, …, since neighboring inputs often take about as long as each other. All
+parts are of one size, so that one executable serves them; if the batch does not divide evenly, the last input is run
+more than once.
 """
 
 from __future__ import annotations
@@ -48,16 +48,16 @@ Arrays = Sequence[Any]
 
 
 COPIES: Final = 2
-"""Times the memory of stacks that it takes to make them larger: the loop works on a copy of those it is given."""
+"""Factor on the bytes of larger stacks for the memory they need: the loop works on a copy of the arrays it is given."""
 
 
 class Start(NamedTuple):
-    """What a part starts a stretch from.
+    """The state that a part begins a stretch with.
 
     Attributes:
-        room: On its stacks.
-        state: That it goes on from; None if it begins.
-        width: Lanes that go on, if they are few and by themselves.
+        room: The depth of its stacks.
+        state: The state to go on from; None at the beginning.
+        width: The number of lanes to run, if only few have work left; None for all.
     """
 
     room: Room
@@ -66,14 +66,14 @@ class Start(NamedTuple):
 
 
 class Stretch:
-    """What parts give back from a stretch.
+    """The outputs of parts after a stretch.
 
-    A signal may raise ``KeyboardInterrupt`` after any call in Python. What a part gives back is stored here within the
-    call that ran the part, so that no signal can come between, and nothing that was computed is lost.
+    A signal may raise ``KeyboardInterrupt`` after any call in Python. A part's output is stored here within the call
+    that ran the part, so that no signal can come between, and no work is lost.
 
     Attributes:
-        outputs: By number.
-        errors: Where there was no memory for it, the error that said so.
+        outputs: The output of each part, by its number.
+        errors: Out-of-memory errors, by the number of the part.
     """
 
     def __init__(self) -> None:
@@ -83,16 +83,16 @@ class Stretch:
 
 @dataclass(frozen=True, eq=False)
 class Division:
-    """How a batch is divided.
+    """A batch divided into parts.
 
     Attributes:
-        plan: What runs each part.
-        size: Inputs in the batch.
-        threads: Parts.
-        stats: Whether executions are counted.
-        devices: Where the operands are, if this machine has several devices.
-        executables: What was compiled for it and its like, kept as long as it is.
-        keeps_lanes: Whether few lanes are never run by themselves, by a program that may round otherwise.
+        plan: The plan of a part.
+        size: Number of inputs in the batch.
+        threads: Number of parts.
+        stats: Whether executions of blocks are counted.
+        devices: The devices that hold the operands, if this machine has several; else empty.
+        executables: The plan's executables, which this keeps alive.
+        keeps_lanes: Whether few lanes are never run by a program of their own, which may round differently.
     """
 
     plan: Plan
@@ -105,16 +105,16 @@ class Division:
 
     @property
     def part_size(self) -> int:
-        """Inputs in a part."""
+        """Number of inputs in a part."""
         return -(-self.size // self.threads)
 
     @cached_property
     def strategy(self) -> Strategy:
-        """How a part runs."""
+        """The strategy of a part."""
         return self.plan.strategy(self.part_size, is_alone=not self.is_spread)
 
     def layout(self, room: Room) -> Layout:
-        """The state of a part."""
+        """The layout of a part's state."""
         if room not in self._layouts:
             self._layouts[room] = layout_alone(self.plan, self.strategy, room, stats=self.stats)
         return self._layouts[room]
@@ -129,17 +129,17 @@ class Division:
 
     @cached_property
     def may_stop(self) -> bool:
-        """Whether a part may have to go on, or be stopped, after it has run."""
+        """Whether a part may stop before its inputs are finished, to be resumed or given up."""
         return self.layout(Room(self.plan.declared_depth)).may_stop
 
     @property
     def room(self) -> Room:
-        """The room that a run begins with: what was enough before, or declared; the default if that is too much."""
+        """The initial depth of stacks: what was enough before, or declared; the default if that does not fit."""
         room = Room(self.plan.depth)
         return room if self.fits(room) else Room(min(room.depth, config.INITIAL_STACK_DEPTH))
 
     def fits(self, room: Room) -> bool:
-        """Whether the stacks of all parts take no more bytes than they may."""
+        """Whether the stacks of all parts fit in the memory that they may take."""
         taken, most = self._bytes_of_frame * (room.depth + 1), self.plan.options.max_stack_bytes
         if most is not None:
             return taken <= most
@@ -147,7 +147,7 @@ class Division:
 
     @cached_property
     def _bytes_of_frame(self) -> int:
-        """What a frame takes on the stacks of all parts."""
+        """Bytes of a frame on the stacks of all parts."""
         return self.threads * self.layout(Room(1)).stack_bytes // 2
 
     @property
@@ -157,11 +157,11 @@ class Division:
 
     @property
     def turns(self) -> tuple[Any, ...]:
-        """The turns of a stretch as an operand of the module; none if runs of the plan do not go in stretches."""
+        """The turns of a stretch as an operand of the module; empty if runs of the plan do not go in stretches."""
         return (_number(self.pace.turns),) if self.plan.may_be_endless else ()
 
     def turns_of(self, width: int | None, part_of_pace: int, most: int | None = None) -> tuple[Any, ...]:
-        """The turns that a stretch makes, of all lanes or of few; no more than ``most``, if that is said."""
+        """The turns of a stretch, of all lanes or of ``width``, as an operand; ``most`` at most, if given."""
         if not self.plan.may_be_endless:
             return ()
         if most is not None:
@@ -171,7 +171,7 @@ class Division:
         return (_number(max(1, self.pace.turns // part_of_pace)),)
 
     def tail(self, room: Room, at_work: int) -> Tail | None:
-        """How the last lanes of a part go on by themselves; None if that is not worth it."""
+        """The program for the last lanes of a part; None if it is not worth compiling."""
         wide = self.layout(room)
         width = None if self.stats or self.is_spread or self.keeps_lanes else width_for(wide, at_work)
         if width is None or not (self.plan.may_be_endless and self.plan.options.optimizations.few_lanes):
@@ -184,7 +184,7 @@ class Division:
         return self._tails[room, width]
 
     def has_compiled(self, room: Room, tail: Tail) -> bool:
-        """Whether the program for few lanes has been compiled."""
+        """Whether the program for the last lanes has been compiled."""
         return self.plan.has_executable(self._key_of_few(room, tail.width))
 
     def _key_of_few(self, room: Room, width: int) -> Any:
@@ -203,7 +203,7 @@ class Division:
         return self.plan.executable(self._key_of_few(room, width), make)
 
     def operands(self, inputs: Arrays) -> tuple[Any, ...]:
-        """What parts take: captured arrays, the whole batch's inputs, and what threads share, all as it is stored."""
+        """The operands of all parts: captured arrays, the whole batch's inputs, and shared values if any."""
         operands = (*self.plan.captured, *inputs)
         if not self._shares:
             return operands
@@ -216,7 +216,7 @@ class Division:
 
     @property
     def _shared_values(self) -> Callable[..., list[Any]]:
-        """The jitted function of captured arrays and inputs to shared values."""
+        """The jitted function that computes the shared values from captured arrays and inputs."""
         return self.plan.executable("shared", partial(_shared_values, self.plan))
 
     def run(
@@ -232,13 +232,13 @@ class Division:
         """Run a stretch of parts.
 
         Args:
-            operands: Those of ``operands``.
-            starts: What the parts start from, by number.
-            stretch: Takes what they give back: results and, if they may have to go on, what stopped them and the state,
-                which ``state`` makes of the rest.
-            executable: What runs the only part; found here if None.
-            part_of_pace: So much shorter it is than it usually is.
-            most: Turns that it makes at most; None if nobody says.
+            operands: The operands of all parts, from ``operands``.
+            starts: The starts of the parts to run, by number.
+            stretch: Receives the outputs: results and, if a part may stop, the reason and the state, packed for
+                ``state``.
+            executable: The function that runs the only part; None to find it here.
+            part_of_pace: Divisor of the usual number of turns.
+            most: Largest number of turns; None for no other limit than the pace.
         """
         calls = []
         for number, (room, state, width) in starts.items():
@@ -257,7 +257,7 @@ class Division:
             together(calls)
 
     def _start(self, executable: Callable[..., Any], arguments: Arrays, number: int, stretch: Stretch) -> None:
-        """Run a part in any thread, with 64-bit types on or off as for the program: JAX keeps that for each thread."""
+        """Run a part in this thread, with 64-bit types on or off as for the program (JAX has that per thread)."""
         try:
             with self.plan.as_typed():
                 stretch.outputs.update(zip([number], starmap(executable, [arguments]), strict=True))  # see Stretch
@@ -269,7 +269,7 @@ class Division:
             stretch.errors[number] = error
 
     def begin(self, room: Room, number: int, operands: Arrays) -> list[Any]:
-        """The state of a part before its first turn; ``operands`` are those of ``operands``."""
+        """The state of a part before its first turn; ``operands`` are from the method ``operands``."""
 
         def make() -> Callable[..., Any]:
             start = start_of(self.plan.request(self.strategy, self.layout(room)))
@@ -280,7 +280,7 @@ class Division:
             return list(self.plan.executable(key, make)(np.int32(number), *operands))
 
     def output(self, room: Room, number: int, operands: Arrays, state: Arrays) -> list[Any]:
-        """What a part that stands so gives back, as if it had just run."""
+        """The output of a part in a given state, as if it had just stopped there."""
         layout, packing = self.layout(room), Packing.of(self.layout(room))
 
         def give(*given: Any) -> list[Any]:
@@ -297,34 +297,34 @@ class Division:
 
         with self.plan.as_typed():
             found = self.plan.executable(self._key_of(room, "output"), make)(np.int32(number), *operands, *state)
-            return found if packing.packed else [*found, *map(jnp.array, state)]  # a stretch takes these for its own
+            return found if packing.packed else [*found, *map(jnp.array, state)]  # copies, since a stretch donates them
 
     def _key_of(self, room: Room, what: str) -> Any:
         return (self.threads, self.size, default_device(), self.devices, room, self.stats, what)
 
     def stop(self, output: Arrays) -> int:
-        """What stopped a part, given what it gave back: a sum of fates, for which the part is waited for."""
+        """Why a part stopped, as a sum of fates, given its output; waits for the part. 0 if all inputs are finished."""
         return int(self._read(output[self.plan.result_arrays]).item(0)) if self.may_stop else 0
 
     @cached_property
     def _read(self) -> Callable[[Any], Any]:
-        """A function that reads a number on a device, even if the user has forbidden implicit transfers to the host."""
+        """A function that reads a number from a device, even if the user has forbidden implicit transfers."""
         return np.asarray if self.plan.programs.policies.target.is_host else jax.device_get
 
     def state(self, room: Room, output: Arrays) -> list[Any]:
-        """The state in which a part stopped, given what it gave back."""
+        """The state in which a part stopped, given its output."""
         return Packing.of(self.layout(room)).unpack(output[self.plan.result_arrays :])
 
     def status(self, room: Room, output: Arrays) -> Any:
-        """What became of each input of a part, given what it gave back."""
+        """The status of each input of a part, given its output."""
         layout, state = self.layout(room), self.state(room, output)
         told = fates.told_by(layout)
         slots = {slot: x for slot, x in zip(layout.slots, state, strict=True) if slot in told}
         tell = self.plan.executable(self._key_of(room, "status"), lambda: jax.jit(partial(fates.of_inputs, layout)))
-        return np.asarray(tell(slots))  # the other arrays may be gone
+        return np.asarray(tell(slots))  # only these slots: the other arrays may have been donated
 
     def logged(self, room: Room, number: int, output: Arrays) -> tuple[list[Entry], bool]:
-        """What the lanes of a part logged, by the numbers of the whole batch's inputs, and whether a log is full."""
+        """The log entries of a part's lanes, with numbers of inputs in the whole batch, and whether a log is full."""
         layout = self.layout(room)
         slots = dict(zip(layout.slots, self.state(room, output), strict=True))
         found = entries(layout.program, slots[LOG], slots[LOGGED], layout.lane_axis)
@@ -333,34 +333,34 @@ class Division:
         return [entry for entry in inputs if entry.input < self.size], is_full
 
     def entry_point(self, room: Room, *, resume: bool = False) -> Callable[..., Any]:
-        """The function that runs the whole batch in one thread."""
+        """The function that runs the whole batch as one part."""
         return entry_point(self.plan, self.size, room, stats=self.stats, resume=resume, spread=self.is_spread)
 
     def lower(self, room: Room, inputs: Sequence[jax.ShapeDtypeStruct]) -> Any:
-        """The module that runs a part, as ``jax.jit(…).lower`` gives it, for what the whole batch's inputs are like."""
+        """The module that runs a part, as from ``jax.jit(…).lower``, for inputs of the whole batch given as avals."""
         if self.threads == 1:
             entry: Any = self.entry_point(room)
             return entry.lower(*self.plan.captures.avals, *inputs, *self.turns)
         return self._jitted(room, resume=False).lower(*self._given(inputs))
 
     def compile(self, room: Room, inputs: Sequence[jax.ShapeDtypeStruct]) -> Callable[..., Any]:
-        """What runs a part, given what the whole batch's inputs are like; that is divided."""
+        """The function that runs a part of a divided batch, for inputs of the whole batch given as avals."""
         return self._executable(room, False, self._given(inputs))
 
     def _given(self, inputs: Sequence[jax.ShapeDtypeStruct]) -> list[Any]:
-        """What a part of a divided batch is given."""
+        """Avals of the arguments of a part of a divided batch."""
         operands = [*self.plan.captures.avals, *inputs]
         if self._shares:
             operands += jax.eval_shape(self._shared_values, *operands)
         return [_number(0), *operands, *self.turns]
 
     def _executable(self, room: Room, resume: bool, arguments: Arrays) -> Callable[..., Any]:
-        """Compiled here: a thread that starts it need not know under which settings."""
+        """The compiled function; compiled here, as other threads do not have this thread's JAX settings."""
         key = (self.threads, self.size, default_device(), self.devices, room, self.stats, resume)
         return self.plan.executable(key, lambda: self._compiled(room, resume, arguments))
 
     def _jitted(self, room: Room, *, resume: bool) -> Any:
-        """The jitted function of a part's number and the whole batch."""
+        """The jitted function that runs a part, given its number and the whole batch."""
         layout = self.layout(room)
         part = partial(self._part, entry_of(self.plan, self.strategy, layout, resume, shared_given=self._shares))
         first = 1 + state_position(self.plan, layout, shared_given=self._shares)
@@ -375,16 +375,16 @@ class Division:
         return executable
 
     def _join(self) -> Any:
-        """The code that joins the parts' results, lowered, to be compiled beside the run; JAX keeps it for its call."""
+        """The lowered code that joins the parts' results, to be compiled beside the run; JAX keeps it for the call."""
         part = self.plan.result_avals(self.part_size)
         return _joined.lower(self.size, self.plan.summed_results, [part] * self.threads)
 
     def part_of(self, run: Callable[..., Any]) -> Callable[..., Any]:
-        """A function of a part's number and the whole batch, of one of a part's operands."""
+        """A function of a part's number and the whole batch, made from one of a single part's operands."""
         return partial(self._part, run) if self.threads > 1 else lambda _, *operands: run(*operands)
 
     def _part(self, run: Callable[..., Any], part: Any, *operands: Any) -> Any:
-        """The run of a part, given its number and the whole batch."""
+        """Run a part, given its number and the whole batch."""
         rows = jnp.minimum(part + self.threads * np.arange(self.part_size, dtype=np.int32), self.size - 1)
         first = len(self.plan.captured)
         last = first + len(self.plan.input_shared)
@@ -398,7 +398,7 @@ class Division:
         return len(self.devices) > 1
 
     def join(self, parts: Sequence[Arrays]) -> list[Any]:
-        """The whole batch's arrays from those of its parts."""
+        """The arrays of the whole batch, from those of its parts."""
         return list(parts[0] if self.threads == 1 else _joined(self.size, self.plan.summed_results, parts))
 
 
@@ -406,23 +406,23 @@ def divide(plan: Plan, inputs: Arrays, *, stats: bool = False, keeps_lanes: bool
     """Divide a batch among as many threads as pays, or as the user asked for.
 
     Args:
-        plan: What runs it.
-        inputs: Arrays as they are stored, or what they are like and where.
+        plan: The plan to run.
+        inputs: Arrays as they are stored, or descriptions with shape, dtype and sharding.
         stats: Whether executions are counted.
-        keeps_lanes: Whether few lanes are never run by themselves.
+        keeps_lanes: Whether few lanes are never run by a program of their own.
     """
     size = plan.batch_size(inputs)
     threads = plan.programs.policies.several.threads_for(size)
     devices = devices_of(plan, inputs)
     if threads > 1 and (len(devices) > 1 or is_jit_disabled() or any(looked_for())):
         threads = 1  # JAX divides the batch among devices, or `jax.disable_jit` or `jax.debug_nans` is on
-    while plan.summed and size % threads:  # an input that is run twice would be in a sum twice
+    while plan.summed and size % threads:  # an input that is run twice would be summed twice
         threads -= 1
     return Division(plan.divided(threads), size, threads, stats, devices, plan.executables, keeps_lanes)
 
 
 def _shared_values(plan: Plan) -> Callable[..., list[Any]]:
-    """The jitted function of captured arrays and inputs to shared values."""
+    """The jitted function that computes the shared values from captured arrays and inputs."""
     count, given = len(plan.captured), Inputs(plan.layout_of_one)
     return jax.jit(lambda *operands: given.shared(plan.captures, operands[:count], operands[count:]))
 
@@ -440,5 +440,5 @@ def _joined(size: int, summed: tuple[int, ...], parts: Sequence[Arrays]) -> list
 
 @cache
 def _number(number: int) -> Any:
-    """The number of a part, or of turns, as an array that is on the device already."""
+    """An array with the number, already on the device."""
     return jax.device_put(np.int32(number))

@@ -1,4 +1,4 @@
-"""A plan and the arrays of a batch -> results on this machine, and what the run did: the entry to running.
+"""Runs a plan on the arrays of a batch on this machine: the entry to running.
 
 Invariant: results come back only if every input was finished.
 """
@@ -40,7 +40,7 @@ class Outcome:
 
     Attributes:
         results: Arrays ``[inputs, *event]`` as they are stored.
-        stats: What it did, where that was asked for.
+        stats: Statistics of the run, if asked for; else None.
     """
 
     results: Arrays
@@ -51,16 +51,16 @@ def execute(plan: Plan, inputs: Sequence[Any], *, stats: bool = False) -> Outcom
     """Run a batch.
 
     Args:
-        plan: What to run.
+        plan: The plan to run.
         inputs: Arrays as they are stored, ``[inputs, *event]``, shared ones ``[*event]``.
         stats: Whether to count executions.
 
     Raises:
-        StackOverflowError: The stacks grew to their limit and some lane still wants more.
+        StackOverflowError: The stacks grew to their limit and some lane still needs more.
         StepLimitError: Some inputs used up ``max_steps``.
         Interrupted: The user interrupted it.
-        TimeLimitError: Its time was over.
-        LaneError: JAX is to look for NaN, and a result has one.
+        TimeLimitError: Its time limit was reached.
+        LaneError: A result has a NaN, and JAX is set to look for them.
     """
     if plan.batch_size(inputs) == 0:
         return Outcome([jnp.zeros(a.shape, a.dtype) for a in plan.result_avals(0)], _no_stats(plan) if stats else None)
@@ -77,7 +77,7 @@ def execute(plan: Plan, inputs: Sequence[Any], *, stats: bool = False) -> Outcom
 
 
 def prepared(plan: Plan, inputs: Sequence[Any]) -> Callable[[Sequence[Any]], Any]:
-    """What runs batches of the types, the size and the place of ``inputs``, to what the user gets."""
+    """A function that runs batches with types, size and place like ``inputs``, and returns the user's result."""
     if runs_as_kernel(plan, inputs):
         return _prepared_kernel(plan, inputs)
     division, out_type = divide(plan, inputs), plan.out_type
@@ -88,11 +88,11 @@ def prepared(plan: Plan, inputs: Sequence[Any]) -> Callable[[Sequence[Any]], Any
     entry, captured, treedef = division.entry_point(division.room), plan.captured, out_type.treedef
     if jax.tree_util.treedef_is_leaf(treedef):
         return lambda inputs: entry(*captured, *inputs)[0]
-    return lambda inputs: treedef.unflatten(entry(*captured, *inputs))  # nothing to look at: ten microseconds less
+    return lambda inputs: treedef.unflatten(entry(*captured, *inputs))  # no stop to check saves ten microseconds
 
 
 def _prepared_kernel(plan: Plan, inputs: Sequence[Any]) -> Callable[[Sequence[Any]], Any]:
-    """What runs batches by a kernel."""
+    """The same as ``prepared``, for a plan that runs as a kernel."""
     out_type = plan.out_type
     is_here = plan.programs.policies.target.is_host and is_called_so()
     if plan.has_effects or plan.options.is_watched or any(looked_for()) or not is_here:
@@ -114,7 +114,7 @@ def _by_kernel(plan: Plan, inputs: Sequence[Any], *, stats: bool) -> Outcome:
 
 
 def _quickly(division: Division) -> Callable[[Sequence[Any]], Any]:
-    """What runs a batch in one part, to its results as they are stored, most often in one stretch."""
+    """A function that runs a batch in one part, and expects it to finish in the first stretch."""
     plan, pace, count = division.plan, division.pace, len(division.plan.out_type.tensor_leaves)
     captured, unflatten, stop = plan.captured, plan.out_type.treedef.unflatten, division.stop
     known: dict[tuple[int, int], tuple[Room, Callable[..., Any], tuple[Any, ...]]] = {}
@@ -155,24 +155,24 @@ def _run(division: Division, inputs: Sequence[Any]) -> Outcome:
 
 
 def outcome(course: Course) -> Outcome:
-    """What came of a run."""
+    """The outcome of a run that has ended."""
     return Outcome(course.results, _stats(course) if course.division.stats else None)
 
 
 def results_of(plan: Plan, captured: Sequence[Any], inputs: Sequence[Any]) -> Arrays:
-    """The results as they are stored, at once or as part of a computation that JAX is tracing.
+    """The results as they are stored, computed now, or, on tracers, as part of a computation that JAX is tracing.
 
     Args:
-        plan: What is run.
-        captured: The arrays that it captures, as a computation has them.
-        inputs: Its inputs.
+        plan: The plan to run.
+        captured: The captured arrays as the computation has them.
+        inputs: The input arrays.
     """
     is_traced = any(map(is_tracer, (*captured, *inputs)))
     return list(trace(plan, inputs, captured) if is_traced else at_once(plan, inputs))
 
 
 def at_once(plan: Plan, inputs: Sequence[Any]) -> Sequence[Any]:
-    """The results of a run of arrays, as they are stored; a run like an earlier one is prepared already."""
+    """The results of a run now, as they are stored; batches with the same types share a prepared run."""
     is_plain = plan.out_type.is_stored_as_it_is and not plan.specialized.failures and not plan.has_effects
     if not is_plain or any(looked_for()) or not plan.batch_size(inputs):
         return execute(plan, inputs).results
@@ -182,14 +182,14 @@ def at_once(plan: Plan, inputs: Sequence[Any]) -> Sequence[Any]:
 
 
 def trace(plan: Plan, inputs: Sequence[Any], captured: Sequence[Any] | None = None) -> Arrays:
-    """The results as part of a computation that JAX is tracing.
+    """The results of a run within a computation that JAX is tracing.
 
     Stacks cannot grow there; a stopped run is reported through the host when the computation runs.
 
     Args:
-        plan: What is run.
-        inputs: Its inputs.
-        captured: The arrays that it captures, as the computation has them; None for those themselves.
+        plan: The plan to run.
+        inputs: The input arrays.
+        captured: The captured arrays as the computation has them; None for the plan's own arrays.
     """
     if plan.batch_size(inputs) == 0:
         return [jnp.zeros(a.shape, a.dtype) for a in plan.result_avals(0)]

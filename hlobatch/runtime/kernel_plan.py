@@ -1,4 +1,4 @@
-"""A plan -> whether it runs as a kernel (code for one lane), that kernel, and what runs it on a batch here."""
+"""Decides whether a plan runs as a kernel (machine code for one lane), makes the kernel, and runs it on batches."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ from hlobatch.targets.lanes import Verdict
 from hlobatch.targets.target import Target
 
 LEAST_BYTES_BY_JAX: Final = 1 << 16
-"""Bytes from which JAX had better take an array as it is, which takes longer to arrange than to copy fewer."""
+"""Bytes from which JAX takes over an array without a copy; for fewer, a copy takes less time than arranging that."""
 
 
 def shape_of(plan: Plan, size: Any = None) -> Shape:
-    """What the kernel of a plan is made of for batches of some size, or would be if they ran as one."""
+    """The shape of a plan's kernel for batches of some size, or the shape it would have if they ran as one."""
     return _shape(plan, is_gang=form_of(plan, size).is_gang)
 
 
 def lane_shape(plan: Plan) -> Shape:
-    """What the code of a lane by itself is made of."""
+    """The shape of a kernel that runs one lane at a time."""
     return _shape(plan, is_gang=False)
 
 
@@ -54,12 +54,12 @@ def kernel_of(plan: Plan, size: Any = None, *, counts: bool = False, sums: bool 
 
     Args:
         plan: The plan.
-        size: Inputs in a batch; None for many.
+        size: Number of inputs in a batch; None for many.
         counts: Whether it counts executions.
-        sums: Whether it sums over inputs what ``summed_results`` says.
+        sums: Whether it sums the results in ``summed_results`` over inputs.
 
     Raises:
-        KernelError: There is none, and why.
+        KernelError: There is none; the message says why.
     """
     return _kernel(shape_of(plan, size), counts=counts, sums=sums)
 
@@ -74,16 +74,16 @@ def _kernel(shape: Shape, *, counts: bool = False, sums: bool = False) -> Kernel
 
 
 def device_kernel(plan: Plan, target: Target, *, counts: bool = False, turns: bool = False) -> DeviceKernel:
-    """The kernel of a plan whose threads a device starts all at once, which is made once.
+    """The kernel of a plan for a device that starts all threads at once, which is made once.
 
     Args:
         plan: The plan.
         target: The device.
         counts: Whether it counts executions.
-        turns: Whether its threads have only so many turns.
+        turns: Whether its threads stop after a number of turns.
 
     Raises:
-        KernelError: There is none, and why.
+        KernelError: There is none; the message says why.
     """
     shape = _shape(plan, is_gang=plan.options.dispatch == GANG)
 
@@ -110,20 +110,20 @@ def check_kernel(plan: Plan) -> None:
 
 
 def runner_of(plan: Plan, inputs: Sequence[Any], *, counts: bool = False) -> KernelRunner | DeviceRunner:
-    """What runs a plan by its kernel on batches like one, to results as they are stored and what was done.
+    """An object that runs a plan by its kernel on batches like this one.
 
     Args:
         plan: The plan.
-        inputs: Arrays as they are stored, or what they are like and where.
-        counts: Whether the kernel counts what it does.
+        inputs: Arrays as they are stored, or descriptions with shape, dtype and sharding.
+        counts: Whether the kernel counts executions.
 
     Raises:
-        KernelError: It has no kernel.
+        KernelError: The plan has no kernel.
     """
     target, size = plan.programs.policies.target, plan.batch_size(inputs)
     if target.is_host:
         return KernelRunner.of(plan, inputs, counts=counts)
-    kernel = device_kernel(plan, target, counts=counts, turns=not counts)  # what begins anew would be counted twice
+    kernel = device_kernel(plan, target, counts=counts, turns=not counts)  # a restart would count twice
     make: Any = lambda: DeviceRunner(kernel, size, form_of(plan, size).reason)  # noqa: E731
     found: Any = plan.executable(("device runner", kernel, size), make)
     assert isinstance(found, DeviceRunner)
@@ -131,10 +131,10 @@ def runner_of(plan: Plan, inputs: Sequence[Any], *, counts: bool = False) -> Ker
 
 
 def text_of(plan: Plan) -> str:
-    """The code of a lane, as LLVM IR, and what a thread calls.
+    """The LLVM IR of the plan's kernel.
 
     Raises:
-        KernelError: Something in the program has no code.
+        KernelError: The program has something that kernels have no code for.
     """
     target = plan.programs.policies.target
     try:
@@ -144,18 +144,18 @@ def text_of(plan: Plan) -> str:
 
 
 def is_kernel(plan: Plan, size: Any) -> bool:
-    """Whether a batch of some size, which may be symbolic, runs as a kernel where a plan is called."""
+    """Whether a batch of some size, which may be symbolic, runs as a kernel."""
     return form_of(plan, size).by_themselves
 
 
 def runs_as_kernel(plan: Plan, inputs: Sequence[Any]) -> bool:
-    """Whether a batch runs as a kernel: one that lies on several devices does where the user asks for that."""
+    """Whether a batch runs as a kernel; one that is spread over several devices only if the user asks for it."""
     is_near = plan.options.dispatch in KERNELS or len(devices_of(plan, inputs)) <= 1
     return is_near and is_kernel(plan, plan.batch_size(inputs))
 
 
 def form_of(plan: Plan, size: Any) -> Verdict:
-    """Whether a batch runs as a kernel, and why: as the user asked for, or as the target of the machine says."""
+    """Whether a batch runs as a kernel, and why: because the user asked for it, or by the target's judgement."""
     if plan.options.dispatch in KERNELS:
         return Verdict(True, "as asked for", is_gang=plan.options.dispatch == GANG)
     if not plan.options.optimizations.kernels:
@@ -180,7 +180,7 @@ def form_of(plan: Plan, size: Any) -> Verdict:
 
 
 def _judged(plan: Plan) -> Verdict:
-    """Whether the target wants a kernel, and why, if the user leaves it open."""
+    """The target's judgement on whether to run a plan as a kernel, if the user leaves it open."""
     options = plan.options
     if (options.dispatch, options.schedule, options.lanes) != ("auto", "auto", None):
         return Verdict(False, "how the loop over all lanes runs is asked for")
@@ -190,11 +190,11 @@ def _judged(plan: Plan) -> Verdict:
     verdict = target.judge(plan.programs.of_a_lane)
     return (
         verdict if options.max_steps is None else verdict._replace(few=0, many=None)
-    )  # the blocks of a lane are others
+    )  # steps are counted in other blocks than these
 
 
 def _made(shape: Shape, *, counts: bool, sums: bool) -> Any:
-    """A kernel, or why there is none."""
+    """A kernel, or the reason why there is none."""
     plan = shape.plan
     try:
         if plan.programs.policies.target.processor is None:
@@ -208,7 +208,7 @@ def _made(shape: Shape, *, counts: bool, sums: bool) -> Any:
 
 
 CHECKED = False
-"""Whether kernels check each access to memory; tests set it."""
+"""Whether kernels check each memory access; set by tests."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,10 +217,10 @@ class KernelRunner:
 
     Attributes:
         plan: The plan.
-        shape: What the kernel is made of.
-        kernel: Its code.
-        size: Inputs in a batch.
-        device: Where results are put; None for where JAX puts what is nowhere yet.
+        shape: The shape that the kernel was made from.
+        kernel: The kernel.
+        size: Number of inputs in a batch.
+        device: The device to put results on; None for JAX's default.
     """
 
     plan: Plan
@@ -231,23 +231,23 @@ class KernelRunner:
 
     @classmethod
     def of(cls, plan: Plan, inputs: Sequence[Any], *, counts: bool = False, sums: bool = False) -> KernelRunner:
-        """The runner of a plan, for batches like one.
+        """The runner of a plan, for batches like this one.
 
         Args:
             plan: The plan.
-            inputs: Arrays as they are stored, or what they are like and where.
-            counts: Whether the kernel counts what it does.
-            sums: Whether it sums results, of which there is a row for each thread then.
+            inputs: Arrays as they are stored, or descriptions with shape, dtype and sharding.
+            counts: Whether the kernel counts executions.
+            sums: Whether it sums results over inputs, with a row for each thread.
 
         Raises:
-            KernelError: It has no kernel.
+            KernelError: The plan has no kernel.
         """
         devices, shape = devices_of(plan, inputs), shape_of(plan, plan.batch_size(inputs))
         device = next(iter(devices)) if len(devices) == 1 else None
         return cls(plan, shape, _kernel(shape, counts=counts, sums=sums), plan.batch_size(inputs), device)
 
     def __call__(self, inputs: Sequence[Any]) -> tuple[list[Any], Run]:
-        """The results of a batch as they are stored, and what was run.
+        """The results of a batch as they are stored, and the record of the run.
 
         Args:
             inputs: Arrays as they are stored.
@@ -268,12 +268,12 @@ class KernelRunner:
         return kept, run
 
     def go_on(self, inputs: Sequence[Any], results: Sequence[Any], status: np.ndarray[Any, Any]) -> None:
-        """Run the inputs that a call by XLA has left, into the memory of its results.
+        """Run the inputs that a call by XLA did not finish, into the memory of the call's results.
 
         Args:
             inputs: Arrays as they are stored.
-            results: What the call gave back, which nobody else has seen yet.
-            status: What has become of each input.
+            results: The results of the call, which nothing else has read yet.
+            status: The status of each input.
 
         Raises:
             LaneError: Some inputs have no result.
@@ -293,7 +293,7 @@ class KernelRunner:
         return self.kernel.run(table(pointers), (given, results), status, threads, watch)
 
     def error(self, run: Run, stored: Sequence[Any]) -> LaneError | KeyboardInterrupt:
-        """The error for a run that did not finish all inputs, given its results as JAX's arrays."""
+        """The error for a run that did not finish all inputs; ``stored`` are its results as JAX arrays."""
         if run.is_interrupted:
             return interruption(self.plan, run.status, stored)
         if run.is_out_of_time:
@@ -303,17 +303,17 @@ class KernelRunner:
         return stop_error(self.plan, status, depth=depth, results=stored, is_full=run.is_full)
 
     def _as_jax(self, arrays: Sequence[np.ndarray[Any, Any]]) -> list[Any]:
-        """Results as JAX's arrays in the same memory; transfers that the user has forbidden are allowed for that."""
+        """Results as JAX arrays in the same memory, even if the user has forbidden transfers."""
         with jax.transfer_guard_host_to_device("allow"):
             return [_as_jax(array, self.device) for array in arrays]
 
     @property
     def threads(self) -> int:
-        """That run at the same time, at most."""
+        """Largest number of threads that run at the same time."""
         return most_threads(self.plan)
 
     def as_text(self) -> str:
-        """The machine code."""
+        """The kernel's assembly code."""
         return self.kernel.code.assembly
 
     def cost_analysis(self) -> None:
@@ -339,13 +339,13 @@ class KernelRunner:
 
 
 def most_threads(plan: Plan) -> int:
-    """Threads that run at the same time, at most."""
+    """Largest number of threads that run at the same time."""
     threads = plan.options.threads or cores()
     return min(threads, plan.options.lanes or threads)
 
 
 def memory(array: Any) -> Any:
-    """An array that lies in memory, row by row."""
+    """An array in memory in row-major order, ready to be read."""
     if isinstance(array, jax.Array) and len(array.sharding.device_set) == 1:
         return array.block_until_ready()
     array = np.asarray(array)
@@ -360,7 +360,7 @@ def pointer(array: Any) -> int:
 
 
 def aligned(shape: tuple[int, ...], dtype: Any) -> np.ndarray[Any, Any]:
-    """An array of zeros that JAX can take as it is."""
+    """An array of zeros with the alignment that JAX needs to take it without a copy."""
     bytes_ = array_bytes(jax.ShapeDtypeStruct(shape, dtype))
     memory = np.zeros(bytes_ + ALIGNED_BYTES, np.uint8)
     first = -memory.ctypes.data % ALIGNED_BYTES

@@ -1,4 +1,4 @@
-"""A program for inputs of given types -> its plan: what is needed to run it, at any batch size and stack depth.
+"""The plan of a program for inputs of given types: all that is needed to run it, at any batch size and stack depth.
 
 A plan is made once per function, types, and choice of shared inputs; it is compared by identity and may be a parameter
 of a JAX primitive.
@@ -39,15 +39,15 @@ from hlobatch.strategy.strategy import Strategy
 from hlobatch.strategy.widths import widths
 
 LEAST_BYTES_SHARED: Final = 256 * 1024
-"""Bytes that cores had better read from one array, which they have in their cache together, than each from its own."""
+"""Bytes from which threads read one array, which is in their common cache, instead of computing one each."""
 
 
 class Room(NamedTuple):
-    """What there is room for on the stacks of a run.
+    """The depth of the stacks in a run.
 
     Attributes:
         depth: Frames per stack.
-        grows: Whether lanes whose stacks are full wait until these have grown; else their inputs are stopped.
+        grows: Whether lanes whose stacks are full wait until the stacks have grown; otherwise their inputs are stopped.
     """
 
     depth: int
@@ -55,14 +55,14 @@ class Room(NamedTuple):
 
 
 class Reverse(NamedTuple):
-    """What a plan computes cotangents of.
+    """Which cotangents a plan computes.
 
     Attributes:
-        plan: That of the program without.
-        inputs: The positions of the inputs whose cotangents it gives, behind all results.
-        results: The positions of the results whose cotangents it takes.
-        known: Where among its inputs those of the program are, in order.
-        given: Where among them the cotangents are that it takes.
+        plan: The plan of the program without derivatives.
+        inputs: Positions of the inputs whose cotangents it returns, after all results.
+        results: Positions of the results whose cotangents it takes.
+        known: Positions, among its own inputs, of the inputs of ``plan``, in order.
+        given: Positions, among its own inputs, of the cotangents that it takes.
     """
 
     plan: Plan
@@ -74,11 +74,11 @@ class Reverse(NamedTuple):
 
 @dataclass
 class Ends:
-    """What is known of the tails of earlier runs, in which few lanes were left.
+    """The tails of earlier runs, in which few lanes were left.
 
     Attributes:
-        seconds: Spent on turns of all lanes of which few had something left to do.
-        are_expected: Whether a run had such an end for which there was a program.
+        seconds: Time spent on turns of all lanes of which few had work left.
+        are_expected: Whether an earlier run had a tail for which a program was compiled.
     """
 
     seconds: float = 0.0
@@ -88,8 +88,9 @@ class Ends:
 class Executables(dict[Any, Callable[..., Any]]):
     """The executables of a plan and its variants, by keys that say what they were compiled for.
 
-    Whoever runs a plan keeps them, not the plan: an equation has it, JAX keeps equations by the function that they were
-    traced from, and function, equation and plan would keep each other, and all captured arrays, for ever.
+    They are kept by whatever runs a plan, and not by the plan: an equation refers to the plan, and JAX keeps equations
+    by the function that they were traced from. Function, equation and plan would keep each other, and all captured
+    arrays, alive forever.
     """
 
 
@@ -102,12 +103,12 @@ class Plan:
         name: The user's name for the function.
         specialized: The typed program, before optimization.
         shared: Inputs that all lanes share.
-        options: How it runs.
-        grown: Holds the stack depth that was enough for the runs so far, once one of them has grown its stacks.
-        tangents_of: If it computes tangents, the plan of the program without, and the positions of the inputs that have
-            some.
-        cotangents_of: If it computes cotangents, of what.
-        sums_in_loop: Whether results that are sums over lanes are had as such, where the loop can have them.
+        options: The user's options.
+        grown: The stack depth that was enough for the runs so far; empty until a run has grown its stacks.
+        tangents_of: If it computes tangents, the plan of the program without them, and the positions of the inputs
+            that have tangents; else None.
+        cotangents_of: If it computes cotangents, which; else None.
+        sums_in_loop: Whether results that are sums over lanes are summed in the loop, where it can do that.
         x64: Whether 64-bit types are on, as they were when the program was typed.
     """
 
@@ -126,7 +127,7 @@ class Plan:
         return f"Plan({self.name})"  # a jaxpr that calls it prints it
 
     def as_typed(self) -> Any:
-        """A context in which 64-bit types are on or off as when the program was typed, as ``jax.jit`` does it."""
+        """A context in which 64-bit types are on or off as they were when the program was typed."""
         return jax.enable_x64(self.x64)
 
     @cached_property
@@ -136,19 +137,19 @@ class Plan:
 
     @cached_property
     def states(self) -> States:
-        """The states that runs have."""
+        """The states of the program's runs."""
         return States(self.programs.machine, self.options, self.summed)
 
     @cached_property
     def summed(self) -> frozenset[str]:
-        """The results that all lanes have together: cotangents of what they share."""
+        """The results that are summed over lanes in the loop: cotangents of shared inputs."""
         program = self.programs.machine
         wanted = {v for v in program.vars_out if is_sum(v) and summed_for(v) in self.shared}
         return summed_in_place(program, wanted) if self.sums_in_loop else frozenset()
 
     @cached_property
     def summed_results(self) -> tuple[int, ...]:
-        """Their positions among the arrays of the results, which have no axis of inputs there."""
+        """The positions of these sums among the result arrays; they have no axis of inputs there."""
         if not self.summed:
             return ()
         program = self.programs.machine
@@ -156,7 +157,7 @@ class Plan:
         return tuple(k for k, v in enumerate(places) if v in self.summed)
 
     def strategy(self, inputs: Any, *, is_alone: bool) -> Strategy:
-        """How a batch of so many inputs runs; alone on a device of this machine, or wherever it is lowered for."""
+        """The strategy of a batch with this number of inputs; ``is_alone`` as for ``plan_run``."""
         key = inputs, is_alone
         if key not in self._strategies:
             self._strategies[key] = plan_run(self.programs.policies, self.states, inputs, is_alone=is_alone)
@@ -167,16 +168,16 @@ class Plan:
         return {}
 
     def idiom(self, strategy: Strategy) -> Idiom:
-        """The idiom of a run by itself."""
+        """The idiom of a run that is not part of another computation."""
         return self.states.idiom(strategy, self.programs.policies.target)
 
     def layout(self, strategy: Strategy, depth: int, idiom: Idiom = PORTABLE, **how: bool) -> Layout:
-        """The state of a run with so many frames per stack; ``how`` are attributes of ``Layout`` on how it ends."""
+        """The layout of a run, ``depth`` frames per stack; ``how`` are attributes of ``Layout`` on how it ends."""
         return self.states.layout(strategy, idiom, depth, **how)
 
     @cached_property
     def layout_of_one(self) -> Layout:
-        """The state of a run of one input, to ask what is true of all states of the program."""
+        """The layout of a run of one input, for questions with the same answer for all layouts of the program."""
         return self.layout(self.strategy(1, is_alone=False), self.declared_depth)
 
     @cached_property
@@ -185,7 +186,7 @@ class Plan:
 
     @cached_property
     def captured(self) -> tuple[Any, ...]:
-        """The captured arrays as they are passed."""
+        """The captured arrays, as they are passed to executables."""
         return tuple(self.captures.operands())
 
     @cached_property
@@ -195,7 +196,7 @@ class Plan:
 
     @property
     def has_effects(self) -> bool:
-        """Whether lanes have the host do anything, such as to print."""
+        """Whether lanes have effects on the host, such as to print."""
         return bool(self.specialized.effects)
 
     @property
@@ -205,11 +206,11 @@ class Plan:
 
     @cached_property
     def may_be_endless(self) -> bool:
-        """Whether nothing is known that ends a run: one by itself goes in stretches then."""
+        """Whether the loop has no known end, so that a run goes in stretches."""
         return not never_goes_back(self.programs.machine)
 
     def pace(self, inputs: int) -> Pace:
-        """How many turns the loop makes in a stretch of a run of so many inputs."""
+        """The pace of a run of this number of inputs: the turns that its loop makes in a stretch."""
         if inputs not in self._paces:
             strategy = self.strategy(inputs, is_alone=True)
             rounds = strategy.policy.rounds if strategy.policy.form in SWEEPS else 1 / len(self.block_costs)
@@ -225,9 +226,9 @@ class Plan:
 
     @cached_property
     def shares_values(self) -> bool:
-        """Whether shared values are computed once and given to all threads, instead of in each thread anew.
+        """Whether shared values are computed once and passed to all threads, instead of in each thread.
 
-        It may be large, or be computed by a library that only one thread may call at a time.
+        They are if they are large, or are computed by a library that only one thread may call at a time.
         """
         program = self.programs.machine
         if shared_library_calls(program):
@@ -241,7 +242,7 @@ class Plan:
         return tuple(block_cost(self.programs.machine, block) for block in self.programs.machine.graph)
 
     def request(self, strategy: Strategy, layout: Layout, **how: Any) -> Request:
-        """What to build for a strategy and its state; ``how`` are the other attributes of ``Request``."""
+        """The request for a module by a strategy and its layout; ``how`` are the other attributes of ``Request``."""
         wanted, target = self.options.optimizations, self.programs.policies.target
         groups = strategy.groups(self.programs.machine)
         few = widths(layout, target) if wanted.compaction else {}
@@ -252,22 +253,22 @@ class Plan:
 
     @property
     def declared_depth(self) -> int:
-        """The stack depth that the user gave: what a run has inside another computation, where stacks cannot grow."""
+        """The stack depth that the user gave, which a run within another computation has, as its stacks cannot grow."""
         return self.options.max_stack_depth
 
     @property
     def tape_depth(self) -> int:
-        """The depth of tapes to begin with: what a run has inside another computation."""
+        """The initial depth of tapes, and their depth within another computation."""
         return self.declared_depth * self.options.tape_ratio
 
     @cached_property
     def has_tape(self) -> bool:
-        """Whether it keeps a tape, to go back along it."""
+        """Whether the program keeps a tape for reverse mode."""
         return any(map(is_tape, self.specialized.var_defs))
 
     @property
     def depth(self) -> int:
-        """The stack depth that a run by itself begins with: what was enough for those before it."""
+        """The initial stack depth of a run outside of other computations: what was enough for earlier runs."""
         return self.grown[0] if self.grown else self.declared_depth
 
     @property
@@ -285,7 +286,7 @@ class Plan:
         return tuple(v in self.shared for v, t in pairs for _ in t.tensor_leaves)
 
     def result_avals(self, inputs: Any) -> list[jax.ShapeDtypeStruct]:
-        """The results as they are stored; sums over all inputs without their axis."""
+        """Shapes and dtypes of the results as they are stored; sums over all inputs have no batch axis."""
         program = self.specialized
         kept = (*program.vars_out[:-2], program.vars_out[-1]) if program.failures else program.vars_out
         leaves = [physical(t) for v in kept for t in program.var_defs[v].tensor_leaves]
@@ -295,15 +296,15 @@ class Plan:
 
     @cached_property
     def result_arrays(self) -> int:
-        """How many arrays a run gives back, those that exceptions are made of among them."""
+        """Number of arrays that a run returns, the values of exceptions included."""
         return len(self.result_avals(1))
 
     def result(self, arrays: Sequence[Any]) -> Any:
-        """What the user gets, of what a run gives back."""
+        """The user's result, from the arrays that a run returns."""
         return user_value(list(arrays[: len(self.out_type.tensor_leaves)]), self.out_type)
 
     def batch_size(self, arrays: Sequence[Any]) -> Any:
-        """The size of the batch that the input arrays make up."""
+        """The size of the batch in the input arrays."""
         return arrays[self.batch_size_position].shape[0]
 
     @cached_property
@@ -312,7 +313,7 @@ class Plan:
         return self.input_shared.index(False)
 
     def unsharing(self, positions: Sequence[int]) -> Plan:
-        """The plan in which the input arrays at ``positions`` differ between lanes after all."""
+        """The plan in which the input arrays at ``positions`` are not shared."""
         owners = [v for v, t in zip(self.specialized.vars_in, self.in_types, strict=True) for _ in t.tensor_leaves]
         shared = self.shared - {owners[p] for p in positions}
         if shared not in self._variants:
@@ -320,7 +321,7 @@ class Plan:
         return self._variants[shared]
 
     def divided(self, threads: int) -> Plan:
-        """The plan for a part of a batch that is divided among threads: lanes that the user asked for are divided."""
+        """The plan for a part of a batch that is divided among threads, as are the lanes that the user asked for."""
         if threads == 1 or self.options.lanes is None:
             return self
         if threads not in self._variants:
@@ -333,7 +334,7 @@ class Plan:
         return {self.shared: self}
 
     def derived(self, key: Any, make: Callable[[], Any]) -> Any:
-        """Something that was made of the plan, such as the plan of a derivative, which is made once."""
+        """An object that belongs to the plan, such as the plan of a derivative; it is made once per key."""
         if key not in self._derived:
             self._derived[key] = make()
         return self._derived[key]
@@ -344,12 +345,12 @@ class Plan:
 
     @property
     def executables(self) -> Executables:
-        """The executables of the plan and its variants, as long as somebody keeps them."""
+        """The executables of the plan and its variants, which live as long as something else refers to them."""
         return self._kept.setdefault("executables", Executables())
 
     @cached_property
     def ends(self) -> Ends:
-        """What is known of the tails of the plan's runs."""
+        """The record of the tails of the plan's runs."""
         return Ends()
 
     def has_executable(self, key: Any) -> bool:
@@ -357,7 +358,7 @@ class Plan:
         return (id(self), key) in self.executables
 
     def executable(self, key: Any, make: Callable[[], Callable[..., Any]]) -> Callable[..., Any]:
-        """The executable for a key, which is made if there is none yet, with the types that the plan was typed with."""
+        """The executable for a key, made on first use, with 64-bit types on or off as when the program was typed."""
         executables, key = self.executables, (id(self), key)
         if key not in executables:
             with self.as_typed():

@@ -1,9 +1,9 @@
-"""A plan -> a JAX primitive with its rules, so that a batched function is an ordinary traceable JAX function.
+"""A JAX primitive that runs a plan, with its rules, so that a batched function is an ordinary traceable JAX function.
 
-``run_p`` takes ``[captured…, inputs…]`` (and shared values, if they are given, and the state, to resume) and gives
-back ``[results…, stopped, status]``, or the state in place of the status that follows from it. Its lowering rule merges
-the plan's StableHLO module into the module around it; its batching rule adds lanes. ``guard_p`` passes results on, and
-reports when the run was stopped, since inside ``jax.jit`` nobody can grow a stack.
+``run_p`` takes ``[captured…, inputs…]`` (then shared values, if given, and the state, to resume) and returns
+``[results…, stopped, status]``, or the state instead of the status. Its lowering rule merges the plan's StableHLO
+module into the surrounding module; its batching rule adds lanes. ``guard_p`` passes results on, and raises an error if
+the run was stopped, since stacks cannot grow inside ``jax.jit``.
 """
 
 from __future__ import annotations
@@ -64,14 +64,14 @@ def _inputs(plan: Plan, operands: Sequence[Any]) -> Sequence[Any]:
 
 
 def run_within(plan: Plan, inputs: Sequence[Any], captured: Sequence[Any] | None = None) -> list[Any]:
-    """A run from its start to its end as part of another computation: ``[results…, stopped, status]``.
+    """A whole run as part of another computation: ``[results…, stopped, status]``.
 
-    Its strategy is chosen where that is lowered, for a platform and its devices.
+    Its strategy is chosen when the computation is lowered, for a platform and its devices.
 
     Args:
-        plan: What is run.
-        inputs: Its inputs.
-        captured: The arrays that it captures, as that computation has them; None for those themselves.
+        plan: The plan to run.
+        inputs: The input arrays.
+        captured: The captured arrays as the computation has them; None for the plan's own arrays.
     """
     how = dict.fromkeys(("stats", "shared_given", "resume", "keep_state"), False)
     room = Room(plan.declared_depth, grows=False)
@@ -102,7 +102,7 @@ def _run_abstract(
 
 
 def log_avals(plan: Plan, size: Any, room: Room | None = None) -> list[jax.ShapeDtypeStruct]:
-    """What lanes log in a run that is part of another computation."""
+    """Avals of the lanes' logs in a run that is part of another computation."""
     room = room or Room(plan.declared_depth, grows=False)
     strategy = plan.strategy(size, is_alone=False)
     slots = plan.layout(strategy, room.depth, grows=room.grows, drains=False).slots
@@ -111,7 +111,7 @@ def log_avals(plan: Plan, size: Any, room: Room | None = None) -> list[jax.Shape
 
 def _run_impl(*operands: Any, plan: Plan, **params: Any) -> Any:
     run = plan.executable(tuple(params.items()), lambda: jax.jit(partial(run_p.bind, plan=plan, **params)))
-    with jax.disable_jit(False), nans.not_looking():  # it would come back here
+    with jax.disable_jit(False), nans.not_looking():  # otherwise this rule would be called again
         outputs = run(*operands)
     if any(looked_for()) and not params["keep_state"]:
         nans.check(plan, _inputs(plan, operands), outputs[: plan.result_arrays])
@@ -141,7 +141,7 @@ def _run_lowering(
     on_one_cpu = static and is_for_one_cpu(ctx)
     if plan.has_effects and is_for_export(ctx):
         raise no_effects_in_files(plan)
-    if strategy is None:  # where lanes log anything it was said already what their logs are like, which come behind
+    if strategy is None:  # the abstract rule has fixed the shapes of the logs, by a strategy that is not alone
         strategy = plan.strategy(inputs, is_alone=on_one_cpu and not plan.has_effects)
     ending = {"grows": room.grows, "stretches": keep_state and plan.may_be_endless, "drains": keep_state}
     (platform,) = lowering_platforms(ctx)
@@ -160,12 +160,12 @@ def _run_lowering(
     )
     first = plan.batch_size_position
     sizes = [] if static else [(operands[len(plan.captures.arrays) + first], 0)]
-    with plan.as_typed():  # what is lowered may have been traced under other settings
+    with plan.as_typed():  # lowering may happen under other settings than tracing
         return embed_module(ctx, partial(to_stablehlo, request), f"hlobatch_{plan.name}", operands, sizes)
 
 
 def no_effects_in_files(plan: Plan) -> HloBatchError:
-    """The error for the export of a program whose lanes have the host do anything."""
+    """The error for an export of a program whose lanes have effects on the host."""
     first = plan.specialized.effects[0]
     return ArtifactError(
         f"{plan.name!r} has Python do something, and what is exported runs without it: {first.text}",
@@ -175,16 +175,17 @@ def no_effects_in_files(plan: Plan) -> HloBatchError:
 
 
 def is_kernel_here(ctx: Any, plan: Plan, size: Any) -> bool:
-    """Whether a plan is to be a call of its kernel in what a rule lowers; exports are for any machine.
+    """Whether a rule is to lower a plan as a call of its kernel; never for an export, which is for any machine.
 
-    Where nobody asked for it, it is one on a single device alone: elsewhere JAX may divide the loop, and not a call.
+    If the user has not asked for a kernel, it is one only for a single device: JAX may divide a loop among several, but
+    not a call.
     """
     is_near = plan.options.dispatch in KERNELS or is_for_one_device_here(ctx, plan)
     return is_near and not is_for_export(ctx) and is_kernel(plan, size)
 
 
 def is_for_one_device_here(ctx: Any, plan: Plan) -> bool:
-    """Whether a rule lowers for a single device of the platform that JAX runs on, whose target judges the plan."""
+    """Whether a rule lowers for a single device of the platform that JAX runs on, for whose target the plan is made."""
     (platform,) = lowering_platforms(ctx)
     return is_for_one_device(ctx) and target_of(platform).name == plan.programs.policies.target.name
 
@@ -193,10 +194,10 @@ def call_of_kernel(ctx: Any, plan: Plan, size: Any, *, sums: bool = False) -> Ca
     """The call of a kernel, as a function of captured arrays and inputs to ``[results…, stopped, status]``.
 
     Args:
-        ctx: Of the rule that lowers it.
-        plan: What runs.
-        size: Inputs in the batch.
-        sums: Whether it sums over inputs what ``summed_results`` says, a row for each thread.
+        ctx: The context of the lowering rule.
+        plan: The plan to run.
+        size: Number of inputs in the batch.
+        sums: Whether it sums the results in ``summed_results`` over inputs, with a row for each thread.
 
     Raises:
         KernelError: There is no kernel, or it cannot be called there.
@@ -216,7 +217,7 @@ def call_of_kernel(ctx: Any, plan: Plan, size: Any, *, sums: bool = False) -> Ca
 
 
 def _check_memory(plan: Plan, layout: Layout) -> None:
-    """Refuse stacks that there is no memory for; where stacks cannot grow, they are allocated whole at the start."""
+    """Refuse stacks that do not fit in memory; where stacks cannot grow, they are allocated whole at the start."""
     taken = layout.stack_bytes
     if taken > BYTES_SURELY_THERE and taken > (plan.options.max_stack_bytes or available()):
         raise HloBatchError(
@@ -233,7 +234,7 @@ mlir.register_lowering(run_p, _run_lowering)
 
 
 def _run_batching(operands: Sequence[Any], dims: Sequence[Any], *, plan: Plan, **params: Any) -> Any:
-    """``jax.vmap`` of a batch is a larger batch."""
+    """Batching rule: ``jax.vmap`` of a batch is a larger batch."""
     if params["shared_given"] or params["resume"] or params["keep_state"]:
         raise HloBatchError("a part of a run cannot be mapped", help="map the function itself.")
     captured = len(plan.captures.arrays)
@@ -270,7 +271,7 @@ def _run_batching(operands: Sequence[Any], dims: Sequence[Any], *, plan: Plan, *
 def _without_axes_of_values(
     plan: Plan, dims: Sequence[Any], outputs: list[Any], axes: list[Any]
 ) -> tuple[list[Any], list[Any]]:
-    """The outputs of a run with tangents, of which values are alike for all tangents that are mapped over."""
+    """The outputs of a run with tangents; if only tangents are mapped over, the other outputs are not mapped."""
     if plan.tangents_of is None:
         return outputs, axes
     without, inputs = plan.tangents_of
@@ -310,7 +311,7 @@ def _guard_impl(*operands: Any, plan: Plan) -> list[Any]:
 
 
 def reported(*operands: Any, plan: Plan) -> list[Any]:
-    """The results; where the run was stopped, an error raised through the host instead."""
+    """The results; if the run was stopped, an error is raised through the host."""
     *results, stopped, status = operands
     details = results[-1:] if plan.specialized.failures else []
 
@@ -329,7 +330,7 @@ def reported(*operands: Any, plan: Plan) -> list[Any]:
 
 
 def _poisoned(*operands: Any, plan: Plan) -> list[Any]:
-    """The results, marked: what is exported has no host to report to."""
+    """The results, with a mark where there is none: an export has no host to report to."""
     del plan
     *results, _, status = operands
     return marked(results, status)
@@ -348,7 +349,7 @@ def _guard_batching(operands: Sequence[Any], dims: Sequence[Any], *, plan: Plan)
     *results, stopped, status = operands
     if dims[-2] is not NOT_MAPPED:
         stopped = jnp.max(stopped)
-    if dims[-1] is NOT_MAPPED:  # a lane's fate is that of all its results, which are behind its axis then
+    if dims[-1] is NOT_MAPPED:  # status has no mapped axis, so that of the results has to come after the lanes
         along = [NOT_MAPPED if d is NOT_MAPPED else 1 for d in dims[:-2]]
         moved = [x if d is NOT_MAPPED else jnp.moveaxis(x, d, 1) for x, d in zip(results, dims[:-2], strict=True)]
         return guard_p.bind(*moved, stopped, status, plan=plan), along

@@ -1,4 +1,4 @@
-"""What a user may say about how a batched function runs, and the checks of it; none changes what is computed."""
+"""The user's options for how a batched function runs, with checks; none changes what is computed."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from hlobatch.transforms.optimizations import ALL, Optimizations
 
 SCHEDULES: Final = ("auto", "earliest", "most_lanes", "cost", "sweep")
 KERNEL: Final = "kernel"
-"""Not a form of XLA's loop, but code of its own for each lane."""
+"""Machine code that runs one lane, in place of XLA's loop over all lanes."""
 GANG: Final = "gang"
-"""Code of its own for several lanes, which run at once in the vectors of a thread."""
+"""Machine code that runs several lanes at once in the vectors of a thread."""
 KERNELS: Final = (KERNEL, GANG)
 DISPATCHES: Final = ("auto", *FORMS, *KERNELS)
 
 _MOST: Final = 2**31 - 1
-"""Frames, steps, lanes: they are counted with 32 bits."""
+"""Largest number of frames, steps or lanes, which are counted with 32 bits."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """How a batched function runs; none changes what it computes.
+    """The options for how a batched function runs; none changes what it computes.
 
     Raises:
-        ValueError: One is not what it may be, or two do not go together.
+        ValueError: An option has a value that it may not have, or two exclude each other.
 
     Attributes:
         max_stack_depth: Frames per stack to begin with.
@@ -37,16 +37,17 @@ class Options:
         max_steps: Blocks that one input may run, or None.
         lanes: Inputs in flight at once, or None to choose.
         threads: Parts of a batch that run side by side, or None to choose.
-        schedule: Which block runs next: ``"earliest"`` in program order (the paper), ``"most_lanes"``, ``"cost"`` (that
-            whose lanes have waited the longest for the time it takes: cheap ones run early, expensive ones full),
-            ``"sweep"`` (all in turn), ``"auto"``.
-        dispatch: How the loop picks blocks; see ``lowering.dispatch``. ``"auto"`` chooses. ``"kernel"`` for code of its
-            own for each lane instead of a loop of XLA's over all, ``"gang"`` for code that runs several lanes at once.
+        schedule: Which block runs next: ``"earliest"`` in program order (the paper), ``"most_lanes"``, ``"cost"``
+            (the block whose lanes have waited the longest relative to its time: cheap blocks run early, expensive ones
+            when full), ``"sweep"`` (all in turn), ``"auto"``.
+        dispatch: How the loop picks blocks; see ``lowering.dispatch``. ``"auto"`` chooses. ``"kernel"`` runs
+            machine code for one lane instead of XLA's loop over all, ``"gang"`` machine code for several lanes at once.
         optimizations: Which passes run.
         max_tape: Frames per tape of a reverse-mode derivative to begin with.
-        checkpoint_loops: Whether a reverse-mode derivative computes loops again, stretch by stretch.
-        timeout: Seconds that a call by itself may take, or None.
-        progress: Whether a call by itself tells how far it is; or what it tells that.
+        checkpoint_loops: Whether a reverse-mode derivative recomputes loops, stretch by stretch, instead of storing
+            all turns.
+        timeout: Seconds that a call outside of other computations may take, or None.
+        progress: Whether such a call reports its progress; or a function that it reports to.
     """
 
     max_stack_depth: int = 32
@@ -67,17 +68,17 @@ class Options:
 
     @property
     def is_watched(self) -> bool:
-        """Whether somebody looks at a run while it is on its way."""
+        """Whether a run's progress is reported or its time limited."""
         return self.timeout is not None or self.progress is not False
 
     @property
     def tape_ratio(self) -> int:
-        """How many times as many frames a tape has as any other stack."""
+        """Frames of a tape, divided by frames of any other stack, rounded up."""
         return -(-self.max_tape // self.max_stack_depth)
 
     @property
     def in_loop(self) -> Options:
-        """How XLA's loop runs what is to be a kernel where there is none, as in an export."""
+        """The options for XLA's loop, where a kernel was asked for but there is none, as in an export."""
         return replace(self, dispatch="auto") if self.dispatch in KERNELS else self
 
     def __post_init__(self) -> None:
@@ -121,5 +122,5 @@ def _is_number(value: Any) -> bool:
 
 
 def is_int(value: Any) -> bool:
-    """Whether a value is an integer, of Python's or NumPy's."""
+    """Whether a value is a Python or NumPy integer."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)

@@ -1,8 +1,8 @@
-"""A program, a batch, the target and the user's options -> the strategy of a run: the one place that decides it.
+"""Decides the strategy of a run, given the program's policies, the batch and the target.
 
-The policies (``policy.py``) say how runs of any size go, one policy for runs in a single kernel and one for runs in
-several. What is left to decide for a batch is which of the two holds, that is, whether XLA can make one kernel of the
-run; and whether lanes are so few that running every block takes less time than to ask which block is next.
+There is one policy (``policy.py``) for runs in a single kernel and one for runs in several. What remains to decide for
+a batch is which of the two applies, that is, whether XLA can make one kernel of the run; and whether there are so few
+lanes that running every block takes less time than a test of which block is next.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from hlobatch.targets.target import Target
 
 @dataclass(frozen=True, eq=False)
 class Policies:
-    """How a program runs on a target, in one kernel and in several.
+    """The policies of a program on a target, for runs in one kernel and in several.
 
     Attributes:
-        properties: What is known of the program.
-        options: What the user asked for.
-        target: What it runs on.
+        properties: The properties of the program.
+        options: The user's options.
+        target: The machine that it runs on.
     """
 
     properties: Properties
@@ -41,12 +41,12 @@ class Policies:
 
     @cached_property
     def several(self) -> Policy:
-        """How a run goes that is several kernels; of all runs, threads and the order of blocks are this one's."""
+        """The policy for a run in several kernels; its threads and its order of blocks are used for all runs."""
         return policy_for(self.properties, self.options, self.target)
 
     @cached_property
     def one(self) -> Policy:
-        """How a run goes that is one kernel."""
+        """The policy for a run in one kernel."""
         return policy_for(self.properties, self.options, self.target, one_kernel=True)
 
 
@@ -54,10 +54,11 @@ def plan_run(policies: Policies, states: States, inputs: Any, *, is_alone: bool)
     """The strategy of a run.
 
     Args:
-        policies: How the program runs, however large a batch is.
+        policies: The program's policies.
         states: The states of its runs.
         inputs: Size of the batch: an int, or a symbolic dimension.
-        is_alone: Whether the run has one device of the target to itself, here and now; else JAX may divide it.
+        is_alone: Whether the run has one device of this machine to itself and runs now; otherwise JAX may divide
+            it.
     """
     if is_alone and isinstance(inputs, int):
         strategy = _strategy(policies, policies.one, inputs, one_kernel=True)
@@ -75,7 +76,7 @@ def _strategy(policies: Policies, policy: Policy, inputs: Any, *, one_kernel: bo
 
 
 def _swept(policies: Policies, policy: Policy, lanes: Any, *, one_kernel: bool) -> Policy | None:
-    """The policy with all blocks run in each turn, if a test takes longer than all blocks do for so few lanes."""
+    """The policy with all blocks run in each turn, if that takes so few lanes less time than a test; else None."""
     properties, options, costs = policies.properties, policies.options, policies.target.loop
     is_open = options.in_loop.dispatch == options.schedule == "auto" and policy.form != "sweep"
     most = int(costs.test_operations / max(properties.work, 1.0))

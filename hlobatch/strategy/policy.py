@@ -1,8 +1,8 @@
-"""A program's properties, the target and the user's options -> the policy: how batches of any size run, and why.
+"""The policy of a program, from its properties, the target and the user's options: how batches of any size run.
 
-Three tables decide, of each the first rule whose condition holds: what the program is like (`JUDGEMENTS`), which
-blocks run next in such a program (`ORDERS`), and how many lanes are in flight (`FLIGHTS`). What the user asks for
-stands above them. ``docs/design.md`` says what was measured.
+Three tables decide, in each of which the first rule whose condition holds applies: the kind of program (`JUDGEMENTS`),
+the blocks that run next in such a program (`ORDERS`), and the number of lanes in flight (`FLIGHTS`). The user's options
+take precedence. ``docs/design.md`` has the measurements.
 
 References:
     Radul et al. (2020), section 2, on the earliest block and on "more refined heuristics".
@@ -24,24 +24,24 @@ from hlobatch.targets.target import Target
 
 @dataclass(frozen=True)
 class Policy:
-    """How batches of a program run, however large they are.
+    """The decisions on how batches of a program run, whatever their size.
 
     Attributes:
         form: Dispatch form, one of ``lowering.turns.dispatch.FORMS``.
         schedule: ``"earliest"``, ``"most_lanes"``, ``"cost"`` or ``"sweep"``.
-        lanes: Inputs in flight at once, or None for all.
-        enough: Lanes that keep the machine busy. Of ``lanes``, a quarter of the inputs are in flight at most, so that
-            each lane takes several in turn, but never fewer than ``enough``.
-        multiple: Lanes are so many times a whole number then, which vectors are filled by.
-        queue_inputs: Per lane, from which a queue pays.
-        rounds: Turns between two tests of whether anyone has something left to do.
-        share: One in so many lanes has to be done before those that are take new inputs. Where it is all of them, lanes
-            are as many in each round.
-        threads: Parts of a batch that run side by side, at most.
-        portion: Inputs that are worth a thread.
-        reason: Why that form and that schedule, in words.
-        why_so_many: Why so many lanes, in words.
-        undivided: Why a batch is never divided among threads, in words, or nothing.
+        lanes: Largest number of inputs in flight; None for all inputs.
+        enough: Lanes that keep the machine busy. At most a quarter of the inputs are in flight, so that each lane
+            takes several in turn, but no fewer than ``enough``.
+        multiple: The number of lanes is a multiple of this, so that vectors are full.
+        queue_inputs: Inputs per lane from which a queue pays.
+        rounds: Turns between two tests of whether any lane has work left.
+        share: Lanes that are done take new inputs once 1/share of all lanes are done. With 1, that is all lanes,
+            and the inputs are divided evenly into rounds.
+        threads: Largest number of parts of a batch that run at the same time.
+        portion: Number of inputs that is worth a thread.
+        reason: Why this form and schedule, in words.
+        why_so_many: Why this number of lanes, in words.
+        undivided: Why a batch is never divided among threads, in words; empty if it may be.
     """
 
     form: str
@@ -59,7 +59,7 @@ class Policy:
     undivided: str = ""
 
     def lanes_for(self, inputs: int) -> int:
-        """Lanes in flight for a batch of ``inputs``."""
+        """Number of lanes in flight for a batch of ``inputs``."""
         if self.lanes is None:
             return inputs
         lanes = min(self.lanes, max(self.enough, inputs // 4 // self.multiple * self.multiple))
@@ -68,12 +68,12 @@ class Policy:
         return -(-inputs // -(-inputs // lanes)) if self.share == 1 else lanes
 
     def threads_for(self, inputs: int) -> int:
-        """Parts into which a batch of ``inputs`` is divided."""
+        """Number of parts into which a batch of ``inputs`` is divided."""
         return max(1, min(self.threads, inputs // self.portion))
 
 
 class Judgement(Enum):
-    """What a program is like, as far as it decides how it runs."""
+    """The kind of a program, as far as it decides how the program runs."""
 
     ONCE = "no lane goes back to a block, so that each runs once"
     ONCE_IF_WANTED = "no lane goes back to a block, so that each runs once, if any lane comes there"
@@ -85,14 +85,14 @@ class Judgement(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """What the conditions of the rules read: a program's properties, the target, and what the user asked for.
+    """The values that the conditions of the rules read.
 
     Attributes:
-        properties: What is known of the program.
-        target: Where it runs.
-        one_kernel: Whether the run is one kernel.
-        form: Dispatch form, once it is known.
-        schedule: Which block runs next, once that is known.
+        properties: The properties of the program.
+        target: The machine that it runs on.
+        one_kernel: Whether the run is compiled to one kernel.
+        form: The dispatch form, once decided.
+        schedule: The schedule, once decided.
     """
 
     properties: Properties
@@ -103,7 +103,7 @@ class Case:
 
     @property
     def is_cheap(self) -> bool:
-        """Whether to run every block in each turn costs little."""
+        """Whether running every block in each turn costs little."""
         return self.properties.work <= self.target.loop.cheap_operations and not self.properties.has_inner_loops
 
     @property
@@ -113,7 +113,7 @@ class Case:
 
     @property
     def passes_by(self) -> bool:
-        """Whether a turn over all blocks computes many times what its lanes need."""
+        """Whether a turn over all blocks does many times the work that its lanes need."""
         return self.properties.excess_of_a_sweep >= self.target.loop.sweep_excess_factor
 
     @property
@@ -123,16 +123,17 @@ class Case:
 
     @property
     def rounds(self) -> int:
-        """Turns over all blocks between two tests of whether any lane is left.
+        """Turns over all blocks between two tests of whether any lane has work left.
 
-        There are several if such a test starts a kernel, and no block makes one anyway because it goes on to itself.
+        There are several if the test starts a kernel, and no block makes such a test anyway because it is its own
+        successor.
         """
         tests_are_dear = self.properties.repeats and not self.one_kernel and not self.properties.has_a_block_that_turns
         return self.target.loop.turns_per_test if tests_are_dear else 1
 
     @property
     def worth_a_step(self) -> int:
-        """Lanes that compute in a turn as much as it takes to start one."""
+        """Number of lanes whose work in a turn takes as long as starting the turn."""
         return round(self.target.loop.step_operations / max(self.properties.work, 1.0))
 
 
@@ -144,11 +145,11 @@ JUDGEMENTS: Final[tuple[tuple[Judgement, Callable[[Case], bool]], ...]] = (
     (Judgement.PASSING_BY, lambda c: c.one_kernel and c.passes_by),
     (Judgement.CHEAP, lambda _: True),
 )
-"""What a program is like: the first condition that holds says so."""
+"""The kind of a program, by the first condition that holds."""
 
 
 class Order(NamedTuple):
-    """Which blocks run in a turn, and in which order."""
+    """The dispatch form and the schedule."""
 
     form: str
     schedule: str
@@ -162,15 +163,15 @@ ORDERS: Final = {
     Judgement.PASSING_BY: Order("chain", "most_lanes"),
     Judgement.CHEAP: Order("sweep", "sweep"),
 }
-"""How a program of each kind runs where the user leaves it open.
+"""The form and schedule for each kind of program, where the user leaves them open.
 
-A sweep masks all blocks and tests nothing, and a guarded one tests each block by itself. A chain runs the block that
-has the most lanes, where a test costs nothing, or whose lanes have waited the longest for the time that it takes.
+A sweep masks all blocks and tests nothing, and a guarded one tests each block by itself. A chain runs the block with
+the most lanes, if a test costs nothing, or the block whose lanes have waited the longest relative to its time.
 """
 
 
 class _Flown(NamedTuple):
-    """A rule for how many lanes are in flight, with its reason."""
+    """A rule for the number of lanes in flight, with its reason."""
 
     reason: str
     holds: Callable[[Case], bool]
@@ -220,17 +221,17 @@ FLIGHTS: Final = (
     ),
     _Flown("as many as keep kernels and vectors busy", lambda _: True, lambda c: c.target.loop.lanes),
 )
-"""How many lanes are in flight: the first rule that holds says so."""
+"""The number of lanes in flight, by the first rule that holds."""
 
 
 def policy_for(properties: Properties, options: Options, target: Target, *, one_kernel: bool = False) -> Policy:
-    """How batches of a program run.
+    """The policy of a program.
 
     Args:
-        properties: What is known of the program.
-        options: What the user asked for; what is ``"auto"`` or None is chosen.
-        target: What it runs on.
-        one_kernel: Whether it is for runs that are one kernel.
+        properties: The properties of the program.
+        options: The user's options; ``"auto"`` or None leaves a decision open.
+        target: The machine that it runs on.
+        one_kernel: Whether the policy is for runs that are compiled to one kernel.
     """
     options, costs = options.in_loop, target.loop
     case = Case(properties, target, one_kernel)
@@ -259,19 +260,19 @@ def policy_for(properties: Properties, options: Options, target: Target, *, one_
 
 
 def said_of(properties: Properties, judgement: str) -> str:
-    """A reason, with the number that it goes by."""
+    """A reason, with the number of operations that it depends on."""
     return f"{properties.work:.0f} operations and elements per lane: {judgement}"
 
 
 def _judged(case: Case, options: Options) -> Judgement:
-    """What the program is like; lanes that the user asks for take new inputs, and go back to the first block."""
+    """The kind of the program; lanes that the user asked for take new inputs, so that no block runs just once."""
     once = (Judgement.ONCE, Judgement.ONCE_IF_WANTED)
     rules = JUDGEMENTS if options.lanes is None else [rule for rule in JUDGEMENTS if rule[0] not in once]
     return next(judgement for judgement, holds in rules if holds(case))
 
 
 def _ordered(options: Options, judgement: Judgement) -> Order:
-    """Dispatch form and schedule: those asked for, and what goes with the one where only that is asked for."""
+    """The form and schedule that the user asked for; if only one of them, with a suitable other one."""
     form, schedule = options.dispatch, options.schedule
     if form == schedule == "auto":
         return ORDERS[judgement]
@@ -286,7 +287,7 @@ def _ordered(options: Options, judgement: Judgement) -> Order:
 
 
 def _in_flight(case: Case, options: Options) -> tuple[Flight, str]:
-    """Lanes in flight and those that keep the machine busy, and why so many."""
+    """The numbers of lanes in flight, and why."""
     costs, properties = case.target.loop, case.properties
     if options.lanes is not None:
         return Flight(options.lanes, options.lanes), "as many as asked for"
@@ -303,7 +304,7 @@ def _in_flight(case: Case, options: Options) -> tuple[Flight, str]:
 
 
 def _queue_inputs(case: Case, options: Options, *, are_alike: bool) -> float:
-    """Inputs per lane from which a queue pays; one where the user asked for lanes."""
+    """Inputs per lane from which a queue pays; 1 if the user asked for a number of lanes."""
     if options.lanes:
         return 1
     costs, is_dear = case.target.loop, case.one_kernel and not (case.is_cheap or are_alike)
@@ -313,7 +314,7 @@ def _queue_inputs(case: Case, options: Options, *, are_alike: bool) -> float:
 
 
 def _undivided(properties: Properties, options: Options, target: Target) -> str:
-    """Why a batch stays in one thread of a machine that has several, in words; nothing if it need not."""
+    """Why a batch is not divided on a machine with several threads, in words; empty if it may be."""
     if not target.divides:
         return ""
     return properties.library_called or (
@@ -322,7 +323,7 @@ def _undivided(properties: Properties, options: Options, target: Target) -> str:
 
 
 def _threads(properties: Properties, options: Options, target: Target, undivided: str) -> int:
-    """Parts of a batch that run side by side, at most."""
+    """Largest number of parts of a batch that run at the same time."""
     if undivided:
         return 1
     threads = options.threads or (target.threads if properties.repeats or properties.has_inner_loops else 1)
@@ -330,7 +331,7 @@ def _threads(properties: Properties, options: Options, target: Target, undivided
 
 
 def _portion(properties: Properties, options: Options, target: Target) -> int:
-    """Inputs that are worth a thread."""
+    """Number of inputs that is worth a thread."""
     if options.threads:
         return 1
     costs = target.loop

@@ -1,4 +1,4 @@
-"""A lowered program -> the properties of it that a strategy depends on, each computed when it is first asked for."""
+"""The properties of a lowered program that a strategy depends on, each computed when it is first read."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Properties:
 
     Attributes:
         program: The program, its blocks in program order.
-        has_tables: Whether tables, arguments that lanes only look things up in, are read in place.
+        has_tables: Whether tables (arguments that lanes only read single elements of) are read in place.
     """
 
     program: Program
@@ -33,7 +33,7 @@ class Properties:
 
     @cached_property
     def work(self) -> float:
-        """Operations of all blocks, and elements that a turn reads and writes, per lane."""
+        """Operations of all blocks, plus elements that a turn reads and writes, per lane."""
         program, whole = self.program, taken_as_a_whole(self.program.graph)
         stored = [t for name, t in program.var_defs.items() if program.alloc(name) in STORED and name in whole]
         return sum(block_cost(program, block) for block in program.graph) + sum(map(elements, stored))
@@ -45,33 +45,33 @@ class Properties:
 
     @cached_property
     def repeats(self) -> bool:
-        """Whether a lane comes back to any block."""
+        """Whether any block may run more than once for a lane."""
         return bool(repeated_blocks(self.program))
 
     @cached_property
     def has_inner_loops(self) -> bool:
-        """Whether any primitive that lanes come to has a loop of its own."""
+        """Whether any primitive in the loop has an inner loop."""
         primitives = (op for block in self.program.graph for op in self.program.primitives_in_loop(block))
         return any(op.code.primitives & LOOPS for op in primitives)
 
     @property
     def blocks(self) -> int:
-        """How many blocks the program has."""
+        """Number of blocks in the program."""
         return len(self.program.graph.blocks)
 
     @property
     def has_a_block_that_turns(self) -> bool:
-        """Whether a block goes on to itself, so that it is asked in every turn whether a lane is left there."""
+        """Whether a block may be its own successor, so that each turn tests whether a lane is left there."""
         return any(block.goes_on_to_itself for block in self.program.graph)
 
     @cached_property
     def excess_of_a_sweep(self) -> float:
-        """Times as much as its lanes need that a turn over all blocks computes."""
+        """Work of a turn over all blocks, divided by the work that its lanes need."""
         return block_order.excess_of_a_sweep(self.program)
 
     @cached_property
     def turns_of_all(self) -> int:
-        """Turns that every lane makes of a loop around all others; 0 where they are not known."""
+        """Turns that every lane makes of a loop around all other loops; 0 if the number is not known."""
         return turns_of_all(self.program) or 0
 
     @cached_property
@@ -89,7 +89,7 @@ class Properties:
 
     @cached_property
     def largest_matrix(self) -> int:
-        """Bytes of the largest array, the same for all lanes, that code with a product of matrices has in the loop."""
+        """Bytes of the largest shared array that an operation with a matrix product reads in the loop."""
         program, sizes = self.program, [0]
         for op in (op for block in program.graph for op in program.primitives_in_loop(block)):
             code = op.code.typed
@@ -101,7 +101,7 @@ class Properties:
 
     @cached_property
     def library_called(self) -> str:
-        """Which primitives call a library that two threads must not call at once, in words; empty if there are none."""
+        """The primitives that call a library which is not safe to call from two threads, in words; "" if none."""
         called = library_calls(self.program)
         if not called:
             return ""
@@ -110,22 +110,22 @@ class Properties:
         return f"{names} calls {library}, where two threads may wait for each other for ever"
 
     def much_handed_over(self, elements_per_operation: float) -> str:
-        """The argument of which a thread's part takes longer to copy than a turn takes, in words; empty without one.
+        """Why a batch is not divided, if an argument takes longer to copy to a thread than a turn takes; else "".
 
         Args:
-            elements_per_operation: Elements of an argument for each operation of a turn, from which copying takes
-                longer.
+            elements_per_operation: Elements of an argument, per operation of a turn, above which it takes longer to
+                copy.
         """
         large = self._large_arguments(elements_per_operation)
         return f"`{user_name(large[0])}` takes longer to hand over than what a turn computes" if large else ""
 
     def is_much_taken_along(self, elements_per_operation: float) -> bool:
-        """Whether that is so of an argument that an input brings to its lane: tables are read where they are."""
+        """Whether copying an argument to its lane takes longer than a turn; tables are not copied."""
         besides = tables(self.program) if self.has_tables else frozenset[str]()
         return any(v not in besides for v in self._large_arguments(elements_per_operation))
 
     def _large_arguments(self, elements_per_operation: float) -> list[str]:
-        """The arguments that no lane assigns and that have more elements than so many for each operation of a turn."""
+        """The arguments that no lane assigns and that have more elements than that for each operation of a turn."""
         program = self.program
         if self.has_stacks or not self.repeats:
             return []

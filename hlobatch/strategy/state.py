@@ -1,4 +1,4 @@
-"""A program, the user's options and a strategy -> the layout of the run's state, and the idiom that its code is in."""
+"""The layout of a run's state, and the idiom of its code, from the program, the user's options and the strategy."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ LEAST_BYTES_DIVIDED: Final = 256 * 1024
 """Bytes from which XLA divides a kernel that only copies them among threads."""
 
 LEAST_NUMBERS_OF_A_LONG_ROW: Final = 64
-"""Numbers in a row from which the row fills vectors by itself, so that lanes need not be the last axis."""
+"""Numbers in a row from which the row fills vectors by itself, so that the axis of lanes need not be the last."""
 
 
 @dataclass(frozen=True, eq=False)
 class States:
-    """The states that runs of a program have.
+    """The states of a program's runs.
 
     Attributes:
-        program: With explicit stacks, as it runs.
-        options: What the user asked for.
-        summed: Results that all lanes have together; runs are not one kernel then.
+        program: The program that runs, with explicit stacks.
+        options: The user's options.
+        summed: Results that are sums over lanes; a run with any is not compiled to one kernel.
     """
 
     program: Program
@@ -43,7 +43,7 @@ class States:
 
     @cached_property
     def has_long_rows(self) -> bool:
-        """Whether most of what is pushed is long rows, which are better copied than gathered from arrays of lanes."""
+        """Whether most pushed elements are in long rows, which are better copied whole than gathered from lanes."""
         pushed = (v for v, alloc in self.program.var_alloc.items() if alloc is Alloc.FULL)
         shapes = [physical(t).shape for v in pushed for t in self.program.var_defs[v].tensor_leaves]
         in_long_rows = sum(math.prod(shape) for shape in shapes if shape and shape[-1] >= LEAST_NUMBERS_OF_A_LONG_ROW)
@@ -51,35 +51,35 @@ class States:
 
     @cached_property
     def largest_array(self) -> int:
-        """Bytes per lane of the largest array that a block computes which a lane comes to again and again."""
+        """Bytes per lane of the largest array that is computed in a block which a lane may run repeatedly."""
         repeated = repeated_blocks(self.program)
         return max((largest_array(block) for block in self.program.graph if block.name in repeated), default=0)
 
     @cached_property
     def tables(self) -> frozenset[str]:
-        """The tables: arguments that no lane assigns and lanes only look things up in, which are read in place."""
+        """The tables: arguments that no lane assigns and of which lanes read only elements; read in place."""
         return constants.tables(self.program) if self.options.optimizations.tables else frozenset()
 
     @cached_property
     def constants(self) -> frozenset[str]:
-        """Arguments that no lane assigns, which may be read in place."""
+        """The arguments that no lane assigns, which may be read in place."""
         return constants.constants(self.program) if self.options.optimizations.tables else frozenset()
 
     @cached_property
     def touched_in_part(self) -> frozenset[str]:
-        """Variables of which blocks that a lane comes to again and again only read or change some elements."""
+        """Variables of which only single elements are read or changed in blocks that a lane may run repeatedly."""
         repeated = repeated_blocks(self.program)
         blocks = (block for block in self.program.graph if block.name in repeated)
         return frozenset(self.program.var_defs.keys() - taken_as_a_whole(blocks))
 
     def idiom(self, strategy: Strategy, target: Target, *, is_alone: bool = False, is_within: bool = False) -> Idiom:
-        """The idiom that the code of a run is best written in.
+        """The best idiom for the code of a run.
 
         Args:
-            strategy: How the run goes.
+            strategy: The strategy of the run.
             target: The machine that it runs on.
-            is_alone: Whether it has one device of this machine to itself, and is compiled now.
-            is_within: Whether it is part of a computation that the user compiles.
+            is_alone: Whether the run has one device of this machine to itself, and is compiled now.
+            is_within: Whether the run is part of a computation that the user compiles.
         """
         run = Run(
             lanes=strategy.lanes,
@@ -92,7 +92,7 @@ class States:
         return target.idiom(run)
 
     def layout(self, strategy: Strategy, idiom: Idiom, depth: int, **how: bool) -> Layout:
-        """The state of a run with so many frames per stack; ``how`` are attributes of ``Layout`` on how it ends."""
+        """The layout of a run, ``depth`` frames per stack; ``how`` are attributes of ``Layout`` on how it ends."""
         return Layout(
             program=self.program,
             inputs=strategy.inputs,
@@ -109,7 +109,7 @@ class States:
         )
 
     def is_small(self, layout: Layout) -> bool:
-        """Whether no array that a block computes again and again is worth the time it takes to wake another thread."""
+        """Whether every array that is computed repeatedly is too small for XLA to divide among threads."""
         if not isinstance(layout.inputs, int):
             return False
         touched_in_part = layout.buffers.union(layout.handed_in, *map(layout.tops, self.touched_in_part))
@@ -118,7 +118,7 @@ class States:
         return bool(max(layout.lanes * self.largest_array, *sizes) < LEAST_BYTES_DIVIDED)
 
     def fits_one_kernel(self, strategy: Strategy, target: Target) -> bool:
-        """Whether XLA can, and had better, make one kernel of a run."""
+        """Whether a run can be compiled to one kernel, and that is better."""
         if not self.options.optimizations.one_kernel or self.summed:
             return False
         layout = self.layout(strategy, self.idiom(strategy, target), self.options.max_stack_depth)

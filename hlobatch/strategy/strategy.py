@@ -1,4 +1,4 @@
-"""The strategy: how one batch, or one thread's part of it, runs; a value that everything after the decision reads."""
+"""The strategy of a run: a value that says how one batch, or one thread's part of it, runs."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ class Strategy:
 
     Attributes:
         inputs: Size of the batch: an int, or a symbolic dimension.
-        lanes: Inputs in flight; all of them where there is no queue.
+        lanes: Inputs in flight; all inputs if there is no queue.
         has_queue: Whether lanes that are done take new inputs.
         one_kernel: Whether XLA compiles the whole run to one kernel.
-        policy: What holds of all batches of the program: dispatch form, schedule, when tests are made, and why.
+        policy: The decisions for batches of any size: dispatch form, schedule, number of turns between tests, and
+            reasons.
     """
 
     inputs: Any
@@ -35,7 +36,7 @@ class Strategy:
     policy: Policy
 
     def explained(self, layout: Layout) -> str:
-        """What was chosen, and why, in words."""
+        """The decisions and their reasons, in words."""
         policy = self.policy
         kernels = "a single kernel" if self.one_kernel else "several kernels"
         axis = "last" if layout.lane_axis else "first"
@@ -49,12 +50,12 @@ class Strategy:
         )
 
     def groups(self, program: Program) -> Groups:
-        """The blocks that run in one step."""
+        """The groups of blocks that run in one step."""
         policy = self.policy
         return small_together(program) if policy.form == "chain" and policy.schedule == "cost" else alone(program)
 
     def order(self, layout: Layout, groups: Groups, widths: Widths, costs: LoopCosts) -> Schedule:
-        """What finds the next of the groups, given where few lanes take less time than all."""
+        """The schedule of the groups; ``widths`` says which blocks also have code for few lanes."""
         program = layout.program
         if layout.lanes == 1:
             return earliest(groups)
@@ -70,7 +71,7 @@ class Strategy:
 
 
 def _is_one_loop(program: Program, groups: Groups, layout: Layout) -> bool:
-    """Whether all lanes go through one group again and again until they leave it, and through any other once."""
+    """Whether lanes repeat one group until they leave it, and go through every other group once."""
     if layout.queue:
         return False
     repeated = repeated_blocks(program)

@@ -1,12 +1,11 @@
-"""A layout and a target -> the blocks that are compiled for few lanes as well (compaction), and for how many.
+"""Which blocks are compiled for few lanes as well (compaction), and for how many, given a layout and a target.
 
 Two kinds of blocks may be worth it:
 
 * A block that an input goes through once. Lanes come to it one by one, as they take inputs from a queue. It is compiled
-  for few lanes if it costs more than all blocks that lanes come back to, as random numbers drawn on entry may.
-* A block that lanes come back to again and again. Mostly the schedule lets an expensive one wait until many lanes are
-  there, but when no input is left, fewer and fewer lanes are active. It is compiled for fewer lanes only if it takes
-  very long.
+  for few lanes if it costs more than all repeated blocks together, as drawing random numbers on entry may.
+* A repeated block. Mostly the schedule lets an expensive one wait until many lanes are there, but when no input is
+  left, fewer and fewer lanes are active. It is compiled for fewer lanes only if it takes very long.
 
 Reference: stream compaction; ``lowering/blocks/compaction.py`` builds such a block.
 """
@@ -27,20 +26,21 @@ from hlobatch.lowering.turns.schedule import Time
 from hlobatch.targets.target import Target
 
 LANES_TO_ONE: Final = 8
-"""A block is compiled for one in so many lanes. More widths did not pay, and each compiles the block again."""
+"""A block is compiled for this fraction of the lanes. More widths did not pay, and each compiles the block again."""
 LEAST_TIMES_THE_OTHERS: Final = 4.0
-"""Times as much as all blocks that lanes come back to that a block has to compute to be compiled for few lanes."""
+"""Operations of a block, relative to all repeated blocks together, from which it is compiled for few lanes."""
 LEAST_OPERATIONS_AN_ELEMENT: Final = 8.0
-"""Operations that a block must do for each element that is moved to a narrower array or back, to be worth moving."""
+"""Operations per element that is moved to a narrower array and back, from which the narrower arrays pay."""
 LONG_OPERATIONS: Final = (1e3, 4e6)
-"""Operations of a lane, and of all of them, from which a block takes very long on a CPU: about a third of a
-millisecond, and not only because there are so many lanes."""
+"""Operations of one lane, and of all lanes, from which a block takes very long on a CPU: about a third of a
+millisecond, and not only because there are many lanes.
+"""
 PARTS_OF_LANES: Final = 3
-"""Where a block takes very long, it is computed for one, two or three of so many parts of the lanes."""
+"""A block that takes very long is compiled for 1/n, 2/n, … of the lanes, where n is this number."""
 
 
 def widths(layout: Layout, target: Target) -> Widths:
-    """By block, the widths of arrays that it is compiled for besides that of all lanes, for when few lanes wait at it.
+    """By block, the numbers of lanes that it is compiled for besides all lanes; blocks without any are left out.
 
     There are none if the number of lanes is not known, or if lanes are the last axis: vectors then hold several lanes,
     and a few lanes take as long as all.
@@ -65,10 +65,10 @@ def widths(layout: Layout, target: Target) -> Widths:
 
 
 def times(calls: CallFrames, group: Sequence[int], lanes: int, step: float, widths: Widths) -> list[Time]:
-    """The time that a group takes, per lane, for few lanes and for more; ``step`` is what it takes besides its blocks.
+    """The time of a group per lane, for few lanes and for more; ``step`` is the time besides that of its blocks.
 
-    A group that lanes come back to counts as long as it takes for all lanes, even if it is compiled for few: the
-    schedule shall wait for other lanes as long as there are any.
+    A repeated group counts with its time for all lanes, even if it is compiled for few: the schedule is to wait for
+    other lanes as long as there are any.
     """
     program = calls.program
     blocks = [program.graph.blocks[index] for index in group]
@@ -76,7 +76,7 @@ def times(calls: CallFrames, group: Sequence[int], lanes: int, step: float, widt
     few = widths.get(group[0], ())
     if not few or blocks[0].name in repeated_blocks(program):
         return [Time(lanes, whole)]
-    computed = primitives_time(program, blocks[0])  # what is computed for few is alone in its group
+    computed = primitives_time(program, blocks[0])  # a block with code for few lanes is the only one in its group
     return [*(Time(width, whole - computed * (1 - width / lanes)) for width in few), Time(lanes, whole)]
 
 
