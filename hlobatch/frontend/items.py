@@ -1,13 +1,13 @@
-"""``container[index]``, if the index or what is indexed differs between lanes -> the lane's item.
+"""``container[index]``, where the index or the container differs between lanes -> the lane's item.
 
 ::
 
     primes[n]         a gather from an array of all numbers
     colours[n]        a choice among the objects, if they are alike
-    prices[key]       the place of the key among all keys, then a gather
+    prices[key]       the position of the key among all keys, then a gather
 
-A list, a tuple, a dict or a range holds Python objects, and a NumPy array takes no index that is traced. So the items
-are put together as an array, and the lane's item is taken from it; among a few items it is selected.
+A list, a tuple, a dict or a range holds Python objects, and a NumPy array takes no traced index. So the items are
+joined to an array, from which the lane's item is taken; among a few items it is selected.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ from hlobatch.ir.value import Collection
 _SEQUENCES: Final = (list, tuple, range, collections.deque)
 _BYTES: Final = (bytes, bytearray, array.array)
 _MOST_SELECTS: Final = 4
-"""Items, or keys of a dict, up to which one is chosen by a comparison and a select for each. Chosen by judgement
+"""Most items, or keys of a dict, among which one is chosen by a comparison and a select for each. Chosen by judgement
 (2026-11), not measured."""
 _MOST_KEYS_COMPARED: Final = 64
-"""Keys of a dict up to which a key is compared with all at once; in more it is found by binary search. Chosen by
+"""Most keys of a dict with which a key is compared all at once; in more it is found by binary search. Chosen by
 judgement (2026-11), not measured."""
 
 
@@ -90,14 +90,14 @@ def _item(container: Any, index: Any) -> Any:
 
 
 def _known_item(container: Any, index: Any) -> Any:
-    """An item at an index, or of a key, that is known; of an array JAX would take the last for what is not there."""
+    """An item at a known index or key; an index out of bounds raises, where JAX would take the last item."""
     check_index(index, container)
     with by_python():
         return container[index]
 
 
 def _lane_item(container: Any, index: Any) -> Any:
-    """An item at an index, or of a key, that differs between lanes."""
+    """An item at an index or a key that differs between lanes."""
     if isinstance(container, dict):
         place, found = place_of_key(container, index)
         fails(KeyError, "there is no such key", logical_not(found))
@@ -124,15 +124,15 @@ def _lane_item(container: Any, index: Any) -> Any:
         return container[index]
     found = jnp.asarray(container)[index]
     if not any(is_array(one) and one.ndim for one in (index if isinstance(index, tuple) else (index,))):
-        is_now(found, container)  # a view of it
+        is_now(found, container)  # NumPy returns a view
     return found
 
 
 def check_key(entries: Any, key: Any) -> None:
-    """Refuse a key that differs between lanes, where a dict or a set of Python's looks for it.
+    """Refuse a key that differs between lanes, for a Python dict or set.
 
     Raises:
-        BatchTypeError: It does: the container may have to grow.
+        BatchTypeError: The key differs between lanes, so that the container may have to grow.
     """
     if any(map(is_tracer, jax.tree.leaves(key))):
         error = BatchTypeError(LOOKS_UP, help=NO_KEY)
@@ -141,7 +141,7 @@ def check_key(entries: Any, key: Any) -> None:
 
 
 def check_index(index: Any, array: Any) -> None:
-    """Say where Python would find an index outside of an array."""
+    """Note the lanes in which Python would raise an ``IndexError`` for this index of an array."""
     if is_wanted(IndexError) and is_array(array):
         for one, size in zip(index if isinstance(index, tuple) else (index,), array.shape, strict=False):
             if is_tracer(one) and one.shape == () and jnp.issubdtype(one.dtype, jnp.integer):
@@ -156,7 +156,7 @@ def _check_range(index: Any, size: int) -> None:
 
 
 def _lane_slice(container: Any, key: slice) -> Any:
-    """A slice whose bounds, or whose step, differ between lanes: a list of another length in each lane."""
+    """A slice whose bounds or step differ between lanes: a list whose length differs between lanes."""
     if type(container) is list:
         return growing(container).item(key)
     if isinstance(container, (tuple, range)):
@@ -175,7 +175,7 @@ def _lane_slice(container: Any, key: slice) -> Any:
 
 
 def within(index: Any, size: int) -> Any:
-    """An index as one from the beginning. Where it is out of range, and nobody asks, it is the nearest item's."""
+    """An index counted from the beginning; out of range, a lane fails or goes on as if it were the nearest one."""
     index = as_index(index, "an index")
     if not is_array(index):
         return range(size)[index]
@@ -189,7 +189,7 @@ def gathered(items: Sequence[Any], index: Any) -> Any:
     """The item at an index that differs between lanes, where all items are alike.
 
     Raises:
-        BatchTypeError: There is none, or they are of kinds of which no value can be one or the other.
+        BatchTypeError: There is no item, or they are of kinds that no one variable can hold.
     """
     if not len(items):
         error = BatchTypeError(
@@ -241,7 +241,7 @@ def _from_column(column: Sequence[Any], index: Any) -> Any:
 
 
 def _table(items: Any, depth: int) -> np.ndarray | None:
-    """Numbers in lists in lists, as many in each, as an array; None if they are nothing of the kind."""
+    """Numbers in nested lists, of equal lengths on each level, as an array; None if the lists are of another kind."""
     shape, level = list[int](), [items]
     while len(shape) < depth:
         if not all(isinstance(part, (list, tuple)) for part in level) or len({len(part) for part in level}) != 1:
@@ -255,13 +255,13 @@ def _table(items: Any, depth: int) -> np.ndarray | None:
 
 @dataclass(frozen=True)
 class Lists:
-    """A number in a list, or in lists of as many, that are all of one type.
+    """A number in nested lists, of equal lengths on each level, whose numbers all have one type.
 
     Attributes:
-        lists: The list, or that of the lists.
-        numbers: Of all of them.
-        indices: Of the number, on each level, from the beginning.
-        shape: How many items lists have on each level, and 1 for the number.
+        lists: The outermost list.
+        numbers: All numbers, in order.
+        indices: The indices that lead to the number, counted from the beginning.
+        shape: The length of the lists on each level, and 1 for the number.
     """
 
     lists: Sequence[Any]
@@ -273,7 +273,7 @@ class Lists:
     def of(
         cls, container: Any, indices: Sequence[Any], alike: Callable[[Sequence[Any]], bool] = are_of_one_dtype
     ) -> Lists | None:
-        """The number that indices lead to, if one of them differs between lanes, and all numbers are alike."""
+        """The number at some indices, one of which differs between lanes; None if the numbers are not all alike."""
         if not all(map(_is_index, indices)) or not any(map(is_tracer, indices)):
             return None
         parts, shape = [container], list[int]()
@@ -288,7 +288,7 @@ class Lists:
 
     @property
     def around(self) -> Sequence[Any]:
-        """The lists that the number may be in."""
+        """The innermost lists that may hold the number."""
         parts: Sequence[Any] = [self.lists]
         for index in self.indices[:-1]:
             parts = [item for part in parts for item in ([part[index]] if isinstance(index, int) else part)]
@@ -299,7 +299,7 @@ class Lists:
         return read_at(as_one(self.numbers), nearest(self.indices, self.shape), 1).squeeze(0)
 
     def stored(self, value: Any) -> list[Any]:
-        """The lists with another number there, of the same type."""
+        """The lists with another number in its place, of the same type."""
         array = written_at(as_one(self.numbers), exact(self.indices, self.shape), lax.reshape(value, (1,)))
         parts: list[Any] = list(in_parts(array))
         for size in reversed(self.shape[:-1]):
@@ -309,7 +309,7 @@ class Lists:
 
 
 def place_of_key(entries: dict[Any, Any], key: Any) -> tuple[Any, Any]:
-    """Where an entry of a dict stands, and whether there is one; if not, it is some other."""
+    """The position of a key in a dict, and whether it is there; if it is not, the position is arbitrary."""
     keys = list(entries)
     if not keys:
         error = BatchTypeError("a dict without entries is looked up", help="there has to be an entry for each key.")

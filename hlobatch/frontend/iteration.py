@@ -1,12 +1,12 @@
-"""What a ``for`` goes over, as code that is being traced sees it -> the number of its items, and the item of each turn.
+"""The iterable of a ``for`` in code that is being traced -> the number of its items, and the item of each turn.
 
 ::
 
     for x in xs:       ==>       items = __hb_items(xs); turns = __hb_turns(__hb_length(items))
         …                        in turn t:  x = __hb_item_of(items, t)
 
-``loops.py`` puts these functions into programs. If the items are of several types, an item cannot be had by a turn that
-is not known: the turns have to be written out, and tracing says so by a fact.
+``loops.py`` puts these functions into programs. If the items are of several types, there is no item for a turn whose
+number is not known: the turns have to be written out, and tracing learns this as a fact.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ from hlobatch.ir.growing import Growing
 from hlobatch.ir.value import Collection
 
 MOST_STATEMENTS_OF_A_LIST_THAT_GROWS: Final = 128
-"""Statements in all turns of a loop up to which they are written out if a list grows in it in all lanes alike; one that
-grows more is one that may have another length in each lane. Chosen by judgement (2026-11), not measured."""
+"""Most statements, over all turns, of a loop written out in which a list grows by as much in all lanes; a list that
+grows more becomes a growing one. Chosen by judgement (2026-11), not measured."""
 _SEQUENCES: Final = (list, tuple, str, bytes, range)
 
 
@@ -59,7 +59,7 @@ _COUNT: Final = re.compile(r"count\((-?\d+)(?:, (-?\d+))?\)")
 
 
 def items(value: Any) -> Any:
-    """Something that has items by their number, of anything that can be gone over."""
+    """The iterable as an object with items by number."""
     if isinstance(value, Table) and issubclass(value.python, dict):
         return value.in_order()
     if is_array(value) or isinstance(value, (*_SEQUENCES, Collection)):
@@ -78,7 +78,7 @@ def items(value: Any) -> Any:
 
 
 def held(value: Any) -> Any:
-    """The same, as a loop keeps it: many numbers that are known, of one type, as one array."""
+    """The iterable as a loop keeps it: a long sequence of known numbers of one type becomes one array."""
     found = items(value)
     if not is_long(found) or (table := table_of(found)) is None:
         return found
@@ -86,13 +86,13 @@ def held(value: Any) -> Any:
 
 
 def is_long(value: Any) -> bool:
-    """Whether a list or a tuple has so many items that a loop over it is never written out."""
+    """Whether a list or a tuple is so long that a loop over it is never written out."""
     return type(value) in (list, tuple) and len(value) > MOST_STATEMENTS_WRITTEN_OUT
 
 
 def _counting(count: Any) -> range:
-    """The whole numbers that ``itertools.count`` gives, as far as integers of the lanes go."""
-    whole = _COUNT.fullmatch(repr(count))  # which is how it says where it is
+    """The integers of an ``itertools.count``, up to the largest integer of the lanes."""
+    whole = _COUNT.fullmatch(repr(count))  # only the text of a count shows where it stands
     start, step = (int(whole[1]), int(whole[2] or 1)) if whole else (0, 0)
     if not step:
         raise BatchTypeError(
@@ -100,12 +100,12 @@ def _counting(count: Any) -> range:
             "is built",
             help="write a `while` loop, and add the step to a variable in each turn.",
         )
-    most = int(np.iinfo(jax.dtypes.canonicalize_dtype("int64")).max)  # the largest number and length of a range
+    most = int(np.iinfo(jax.dtypes.canonicalize_dtype("int64")).max)  # bounds the numbers and the length
     return range(start, most + min(start, 0) if step > 0 else max(start, 0) - most, step)
 
 
 def length(value: Any) -> Any:
-    """How many items there are."""
+    """The number of items."""
     if is_array(value) and value.ndim == 0:
         raise BatchTypeError("a `for` goes over a single number", help="write `range(n)` to go over numbers.")
     sequence = items(value)
@@ -118,12 +118,13 @@ def item_of(value: Any, turn: Any, site: LoopSite | None) -> Any:
     """The item of a turn.
 
     Args:
-        value: What is gone over.
-        turn: Which turn it is.
+        value: The iterable.
+        turn: The number of the turn.
         site: The loop, if its turns can be written out.
 
     Raises:
-        Learned: It is better to write them out: items are known, or arrays that would have to be put together first.
+        Learned: The turns are to be written out: items are Python objects, or arrays that would have to be joined
+            first.
     """
     sequence = items(value)
     if isinstance(sequence, Choice):
@@ -149,17 +150,17 @@ def item_of(value: Any, turn: Any, site: LoopSite | None) -> Any:
 
 
 def turns(count: Any, site: LoopSite, expected: int | None, gathers: bool) -> Any:
-    """The number of turns of a loop, which is noted where it is known.
+    """The trip count of a loop; if it is known, it is recorded.
 
     Args:
-        count: How many there are.
+        count: The trip count.
         site: The loop.
-        expected: How many are written out, if they are.
-        gathers: Whether each turn adds an item to a list, which has another type then: known turns are written out.
+        expected: The number of turns that are written out; None if the loop is not written out.
+        gathers: Whether each turn adds an item to a list, which then has another type: known turns are written out.
 
     Raises:
-        Learned: There are others than those: the number was known only on the first way to the loop that was followed.
-            Or they are to be written out.
+        Learned: The count is not the expected one, since it was known only on the first path to the loop. Or the turns
+            are to be written out.
     """
     known = count if type(count) is int else None
     count_turns(site, known)
@@ -171,7 +172,7 @@ def turns(count: Any, site: LoopSite, expected: int | None, gathers: bool) -> An
 
 
 def fewest(strict: Any, *counts: Any) -> Any:
-    """How many items ``zip`` gives."""
+    """The number of items of a ``zip``."""
     known = [count for count in counts if type(count) is int]
     if strict and len(known) < len(counts):
         raise BatchTypeError(
@@ -189,44 +190,44 @@ def fewest(strict: Any, *counts: Any) -> Any:
 
 
 def from_end(count: Any, turn: Any) -> Any:
-    """The turn as counted from the other end; a Python number, as turns are, where the count may be an unsigned one."""
+    """The number of a turn counted from the end, as a Python number, since the count may be an unsigned one."""
     left = count - 1 - turn
     return weakly(left, jax.dtypes.canonicalize_dtype("int64")) if is_tracer(count) else left
 
 
 def live(first: Any, value: Any, view: str) -> Any:
-    """What a view of a dict gives now; of what is none, what the method gave at first.
+    """The items of a view of a dict as they are now; if the value is no dict, ``first``.
 
     Args:
-        first: That.
-        value: What may be a dict.
-        view: The method.
+        first: The items that the method returned before the loop.
+        value: A value that may be a dict.
+        view: The name of the method.
     """
     return items(getattr(value, view)()) if isinstance(value, _BY_KEY) else first
 
 
 def keyed(value: Any) -> Any:
-    """A dict or a set; None in place of all else."""
+    """The value if it is a dict or a set, else None."""
     return value if isinstance(value, _BY_KEY) else None
 
 
 def key_at(value: Any, turn: Any) -> Any:
-    """The key that a dict has at a turn; None of what is no dict."""
+    """The key of a dict at a turn; None if the value is no dict."""
     return item_of(value, turn, None) if isinstance(value, (dict, Table)) else None
 
 
 def check_key(value: Any, turn: Any, count: Any, key: Any) -> None:
-    """Refuse, or note, that a dict has another key where a turn found one: that was taken out, or one before it.
+    """Raise, or note lanes that fail, if a dict has another key at this turn: a key up to it was removed.
 
     Args:
-        value: What may be a dict.
-        turn: The turn.
-        count: How many keys there were before the first turn.
-        key: What ``key_at`` gave in this turn.
+        value: A value that may be a dict.
+        turn: The number of the turn.
+        count: The number of keys before the first turn.
+        key: The result of ``key_at`` at the beginning of the turn.
     """
     now = length(value) if isinstance(value, (dict, Table)) else 0
     if type(now) is int and (now == 0 or now != count):
-        return  # no dict, or one whose size is looked at anyway
+        return  # no dict, or its size is checked elsewhere
     is_same = equal(key_at(value, turn), key)
     if is_same is False:
         raise UnsupportedSyntaxError(
@@ -239,12 +240,12 @@ def check_key(value: Any, turn: Any, count: Any, key: Any) -> None:
 
 
 def goes_on(turn: Any, *bounds: tuple[Any, Any, bool]) -> Any:
-    """Whether there is a turn left, where what is gone over may have changed.
+    """Whether there is a further turn, where the iterable may have changed.
 
     Args:
-        turn: Which turn it is.
-        *bounds: Of all that is gone over together: how many items there were at first, what has items now, or None if
-            they are as many, and whether the last comes first.
+        turn: The number of the turn.
+        *bounds: For each iterable of the loop: the number of items at first, the iterable as it is now, or None if the
+            number cannot change, and whether it is iterated over from the end.
     """
     result: Any = True
     for bound in bounds:
@@ -271,7 +272,7 @@ def _has_item(turn: Any, count: Any, value: Any, is_backwards: bool) -> Any:
 
 
 def _check_size(python: type, now: Any, count: Any) -> None:
-    """Refuse, or note, that what Python does not let change while it is gone over has."""
+    """Raise, or note lanes that fail, if a dict, set or deque has changed its size during iteration."""
     is_dict = issubclass(python, dict)
     what = "dictionary changed size" if is_dict else "deque mutated" if python is deque else "Set changed size"
     if type(now) is int and type(count) is int:
@@ -286,17 +287,17 @@ def _check_size(python: type, now: Any, count: Any) -> None:
 
 
 def written_turn(turn: int, site: LoopSite, is_last: bool, *bounds: tuple[Any, Any, bool]) -> None:
-    """Find out whether a turn is one, where turns are written out and what is gone over may have changed.
+    """Check that a turn that is written out takes place, where the iterable may have changed.
 
     Args:
-        turn: Which turn it is.
+        turn: The number of the turn.
         site: The loop.
-        is_last: Whether it would be one more than are written out.
+        is_last: Whether this is the turn after the last that is written out.
         *bounds: As in ``goes_on``.
 
     Raises:
-        Learned: There are more turns than are written out, or fewer.
-        UnsupportedSyntaxError: There are too many to be written out.
+        Learned: There are more or fewer turns than are written out.
+        UnsupportedSyntaxError: There are too many turns to write out.
     """
     there = goes_on(turn, *bounds)
     if type(there) is not bool:

@@ -1,7 +1,7 @@
-"""Python's numbers that differ between lanes: made of arrays, brought to one type, and chosen between.
+"""Python's numbers that differ between lanes: conversion of arrays to them, common types, and selection.
 
-JAX has them as weak arrays without axes, which adopt the dtype of what they meet. A function of Python's gives such a
-number, whatever the dtype of the array that it was given.
+In JAX they are weak arrays without axes, which adopt the dtype of their partners. A Python function returns such a
+number, whatever the dtype of its argument.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NUMBERS: Final = (bool, int, float, complex, np.generic)
 
 
 def default(kind: type) -> Any:
-    """The dtype of Python's numbers of a kind."""
+    """The dtype of Python's numbers of a class."""
     return jax.dtypes.canonicalize_dtype(kind)
 
 
@@ -44,7 +44,7 @@ def as_bool(value: Any) -> Any:
 
 
 def as_int(value: Any) -> Any:
-    """``int(value)``, of a float towards zero. What has as many bits without a sign stays what it is."""
+    """``int(value)``, which truncates a float; an unsigned integer of as many bits keeps its dtype."""
     value = _number(value, "int")
     if jnp.issubdtype(value.dtype, jnp.floating):
         _check_whole(value)
@@ -54,7 +54,7 @@ def as_int(value: Any) -> Any:
 
 
 def _check_whole(value: Any) -> None:
-    """Say where Python makes no integer of a float."""
+    """Note the lanes in which Python cannot convert a float to an integer."""
     if is_wanted(ValueError):
         fails(ValueError, "cannot convert float NaN to integer", jnp.isnan(value))
     if is_wanted(OverflowError):
@@ -70,12 +70,12 @@ def as_complex(real: Any, imaginary: Any = None) -> Any:
 
 
 def differs(value: Any) -> bool:
-    """Whether anything in a pytree differs between lanes."""
+    """Whether any leaf of a pytree differs between lanes."""
     return any(map(is_tracer, parts(value)))
 
 
 def parts(value: Any) -> Iterator[Any]:
-    """The leaves of a pytree, and those that a view of a dict gives; an iterator is one itself."""
+    """The leaves of a pytree, with views of dicts opened; an iterator is a leaf."""
     for leaf in leaves_of(value, gives_values):
         if isinstance(leaf, (KeysView, ValuesView, ItemsView)):
             yield from parts(tuple(leaf))
@@ -84,7 +84,7 @@ def parts(value: Any) -> Iterator[Any]:
 
 
 def as_index(value: Any, what: str) -> Any:
-    """A number that has to be an integer; a bool is one."""
+    """A number that has to be an integer or a bool."""
     dtype = jnp.result_type(_scalar(value, what))
     if dtype == jnp.bool_:
         return as_int(value)
@@ -97,22 +97,22 @@ def as_index(value: Any, what: str) -> Any:
 
 
 def as_number(value: Any) -> Any:
-    """A number as Python computes with it: a bool the one that it is, a whole number of few bits as one of Python's."""
+    """A number as Python computes with it: a bool as an integer, an integer of few bits as a Python integer."""
     if not is_array(value) or value.shape != ():
         return value
     return as_int(value) if value.dtype == jnp.bool_ or is_small(value.dtype) else value
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is a number, in all lanes the same or not."""
+    """Whether a value is a number, which may differ between lanes."""
     return isinstance(value, NUMBERS) or (is_array(value) and value.shape == ())
 
 
 def select(test: Any, then: Any, otherwise: Any) -> Any:
-    """``then if test else otherwise``, both of which are known.
+    """``then if test else otherwise``, where both sides have been computed.
 
     Raises:
-        BatchTypeError: They are of kinds of which no value can be one or the other.
+        BatchTypeError: They are of kinds that no one variable can hold.
     """
     if type(test) is bool:
         return then if test else otherwise

@@ -35,12 +35,12 @@ from hlobatch.ir.value import Collection
 @partial(jax.tree_util.register_dataclass, data_fields=["start", "stop", "step"], meta_fields=[])
 @dataclass(frozen=True, eq=False, repr=False)
 class LaneRange(Carrier, Collection):
-    """A ``range``.
+    """A ``range`` whose bounds differ between lanes.
 
     Attributes:
-        start: Its first item, if it has one.
-        stop: Where it ends, at the latest.
-        step: How far it is from one item to the next.
+        start: The first item, if there is one.
+        stop: The bound before which it ends.
+        step: The difference of successive items.
     """
 
     python: ClassVar[Any] = range
@@ -49,7 +49,7 @@ class LaneRange(Carrier, Collection):
     step: Any
 
     def length(self) -> Any:
-        """How many items there are, as a number of Python's."""
+        """The number of items, as a Python number."""
         turns = range_count(self.start, self.stop, self.step)
         return weakly(turns, default(int)) if is_tracer(turns) else turns
 
@@ -61,7 +61,7 @@ class LaneRange(Carrier, Collection):
         return self.length() != 0
 
     def item(self, index: Any) -> Any:
-        """The item at an index, or the range of those that a slice is of."""
+        """The item at an index, or the range that a slice selects."""
         if isinstance(index, slice):
             return self._slice(index)
         length, index = self.length(), as_number(as_index(index, "the index of a range"))
@@ -72,7 +72,7 @@ class LaneRange(Carrier, Collection):
         return self.item(index)
 
     def turn(self, number: Any) -> Any:
-        """The number at an index that is known to be inside of the range."""
+        """The item at an index that is known to be in range."""
         return range_item(number, self.start, self.step, self.stop)
 
     def _slice(self, key: slice) -> LaneRange:
@@ -93,12 +93,12 @@ class LaneRange(Carrier, Collection):
         return in_range(item, self.start, self.stop, self.step)
 
     def index(self, item: Any) -> Any:
-        """Where an item is."""
+        """The index of an item."""
         fails(ValueError, "the value is not in range", jnp.logical_not(self.contains(item)))
         return as_int((as_number(item) - self.start) // self.step)
 
     def count(self, item: Any) -> Any:
-        """How often an item is in it."""
+        """The number of times that it contains a value."""
         return as_int(self.contains(item))
 
     def equals(self, other: Any) -> Any:
@@ -153,14 +153,14 @@ class LaneRange(Carrier, Collection):
 
 
 def as_range(choice: Choice) -> Any:
-    """One of several ranges as one whose bounds differ between lanes; None if they are none."""
+    """A choice among ranges, as a range whose bounds differ between lanes; None for a choice among other objects."""
     if not all(isinstance(one, range) for one in choice.hb_objects):
         return None
     return LaneRange(*(each(choice, operator.attrgetter(name)) for name in ("start", "stop", "step")))
 
 
 def in_range(item: Any, start: Any, stop: Any, step: Any) -> Any:
-    """Whether a value is one of a range's numbers."""
+    """Whether a value is an item of a range."""
     if not is_number(item) or jnp.issubdtype(jnp.result_type(item), jnp.complexfloating):
         return False
     up, down = (
@@ -180,7 +180,7 @@ def _either(test: Any, one: Any, other: Any) -> Any:
 
 
 def _bound(value: Any, length: Any, least: Any, most: Any) -> Any:
-    """Where a bound of a slice leads, as Python has it: counted from the end if it is below zero, and not beyond."""
+    """A bound of a slice as in Python: counted from the end if it is negative, and clipped."""
     value = as_number(value)
     place = jnp.where(value < 0, value + length, value) if is_array(value) else value + (length if value < 0 else 0)
     return jnp.clip(place, least, most)

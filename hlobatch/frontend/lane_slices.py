@@ -21,11 +21,11 @@ from hlobatch.diagnostics import BatchTypeError
 
 @dataclass(frozen=True)
 class Span:
-    """A slice that begins where the lane says, and whose length all lanes share.
+    """A slice whose start differs between lanes, and whose length does not.
 
     Attributes:
         start: A scalar.
-        size: Its length.
+        size: The length.
     """
 
     start: Any
@@ -37,9 +37,9 @@ class Stretch:
     """A slice whose bounds differ between lanes.
 
     Attributes:
-        lower: Where it begins: a scalar, or None as in a slice.
-        upper: Where it ends, a scalar or None.
-        step: Its step, a scalar or None.
+        lower: The start: a scalar, or None as in a slice.
+        upper: The end, a scalar or None.
+        step: The step, a scalar or None.
     """
 
     lower: Any
@@ -47,10 +47,10 @@ class Stretch:
     step: Any
 
     def mask(self, size: int) -> Any:
-        """Which elements of an axis it takes.
+        """The mask of the elements of an axis that it selects.
 
         Raises:
-            BatchTypeError: It goes backwards, or by a step that differs between lanes.
+            BatchTypeError: It has a negative step.
         """
         step = 1 if self.step is None else self.step
         if is_tracer(step):
@@ -69,13 +69,13 @@ class Stretch:
 
 
 def slice_of(lower: Any, upper: Any, step: Any, length: Any) -> slice | Span | Stretch:
-    """What stands between the brackets of ``a[lower:upper:step]``.
+    """The key in ``a[lower:upper:step]``.
 
     Args:
-        lower: Where it begins, a number or None.
-        upper: Where it ends, a number or None.
-        step: Its step, a number or None.
-        length: ``upper - lower``, if the way in which they are written tells that all lanes share it; else None.
+        lower: The start, a number or None.
+        upper: The end, a number or None.
+        step: The step, a number or None.
+        length: ``upper - lower``, if the syntax shows that all lanes share it; else None.
     """
     if not any(map(is_tracer, (lower, upper, step))):
         return slice(lower, upper, step)
@@ -85,23 +85,23 @@ def slice_of(lower: Any, upper: Any, step: Any, length: Any) -> slice | Span | S
 
 
 def is_lane_index(key: Any) -> bool:
-    """Whether a key is a whole number that may differ between lanes."""
+    """Whether a key is an integer that may differ between lanes."""
     return is_tracer(key) and key.ndim == 0 and jnp.issubdtype(key.dtype, jnp.integer)
 
 
 def from_start(bound: Any, size: int) -> Any:
-    """An index as one from the beginning of an axis."""
+    """An index counted from the beginning of an axis."""
     return jnp.where(bound < 0, bound + size, bound)
 
 
 @dataclass(frozen=True)
 class Window:
-    """A part of an array that lies together, of a size that all lanes share.
+    """A contiguous part of an array, of a size that all lanes share.
 
     Attributes:
         starts: Its first index along each axis, an array.
-        sizes: How many there are along each.
-        collapsed: The axes that the part does not have.
+        sizes: Its size along each axis.
+        collapsed: The axes that the part does not keep.
     """
 
     starts: Any
@@ -110,7 +110,7 @@ class Window:
 
     @classmethod
     def of(cls, array: Any, parts: Sequence[Any]) -> Window:
-        """The window of a key, all of whose parts are numbers, spans or slices without a step."""
+        """The window of a key, all of whose parts are numbers, spans, or slices without a step."""
         parts = list(parts)
         if ... in [part for part in parts if part is ...]:
             at = next(i for i, part in enumerate(parts) if part is ...)

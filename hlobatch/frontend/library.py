@@ -1,9 +1,9 @@
-"""Functions of Python's library that stand in ``prelude/`` -> what is known of a call before it is one of the program.
+"""Functions of Python's library with a stand-in in ``prelude/`` -> the stand-in, for calls that the program makes.
 
 ::
 
-    heapq.heappush(heap, x)      nothing differs between lanes: Python's own function is called as code is traced
-                                 something does: the call is one of ``prelude.heapq.heappush``, which changes ``heap``
+    heapq.heappush(heap, x)      nothing differs between lanes: Python's own function is called while code is traced
+                             else: the program calls ``prelude.heapq.heappush``, which changes ``heap``
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from hlobatch.prelude import is_of_prelude, standing_for
 
 
 def standing_in(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> types.FunctionType | None:
-    """The function of the prelude that a call is one of, if Python's own cannot be called."""
+    """The stand-in in the prelude for the callee of a call; None if Python's own function can be called."""
     own = standing_for(function)
     if own is None:
         return _method_standing_in(function, args, kwargs)
@@ -42,7 +42,7 @@ def standing_in(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -
 
 
 def _method_standing_in(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> types.FunctionType | None:
-    """The method of the prelude, of a container that grows, or of one of Python's own that has to."""
+    """The method in the prelude for a container that grows, or has to; None if there is none."""
     if isinstance(function, types.MethodType) and isinstance(function.__self__, Growing):
         method = function.__func__
         is_own = isinstance(method, types.FunctionType) and is_of_prelude(method.__code__.co_filename)
@@ -54,22 +54,22 @@ def _method_standing_in(function: Any, args: Sequence[Any], kwargs: Mapping[str,
 
 
 def is_built_in(function: Any) -> bool:
-    """Whether a function means something without the prelude, too, which stands for it where a length differs."""
+    """Whether a function has a meaning without its stand-in, which only serves where lengths differ by lane."""
     own = standing_for(function) or function
     return isinstance(own, types.FunctionType) and own.__module__ in prelude.MEANT_ANYWAY
 
 
 def _is_of_a_list(args: Sequence[Any]) -> bool:
-    """Whether a call is one of a list that grows, of numbers or of tuples of them, and of nothing else that grows."""
+    """Whether the first argument, and no other, is a growing list, of numbers or tuples of numbers."""
     first, *others = args or (None,)
     is_list = isinstance(first, GrowingList) and all(leaf.ndim == 1 for leaf in jax.tree.leaves(first.items))
     return is_list and not any(isinstance(value, Growing) for value in others)
 
 
 def differs(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
-    """Whether a call cannot be one of Python's own function: something may differ between lanes.
+    """Whether Python's own function cannot be called: an argument may differ between lanes.
 
-    So may what a function of the user's gives.
+    A function of the user's among the arguments counts, too, since its results may.
     """
     values = (*args, *kwargs.values())
     is_other = any(isinstance(value, (Growing, Closure, types.FunctionType)) for value in values)
@@ -77,14 +77,14 @@ def differs(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
 
 
 def changed_by(function: Any) -> Sequence[str]:
-    """The parameters whose arguments a function of Python's library changes in place, if it stands in the prelude."""
+    """The parameters that a library function changes in place, if it has a stand-in in the prelude."""
     own = standing_for(function)
     return () if own is None else changed_in(own)
 
 
 @functools.cache
 def changed_in(function: types.FunctionType) -> Sequence[str]:
-    """The parameters whose arguments a function of the prelude changes, itself or by those that it calls."""
+    """The parameters that a function of the prelude changes in place, itself or through its callees."""
     node = read_source(function).node
     found = {*changed_parameters(node), *changed_by_methods(node.body)}
     for part in ast.walk(node):
@@ -95,7 +95,7 @@ def changed_in(function: types.FunctionType) -> Sequence[str]:
 
 
 def _changed_by_call(called: Any, given: Sequence[ast.expr]) -> Iterator[str]:
-    """The variables that a call of a function of the prelude changes."""
+    """The variables that a call of a function of the prelude changes in place."""
     if isinstance(called, types.FunctionType):
         pairs = zip(_parameters(called), given, strict=False)
         changed = changed_in(called)
@@ -103,23 +103,23 @@ def _changed_by_call(called: Any, given: Sequence[ast.expr]) -> Iterator[str]:
 
 
 def _parameters(function: types.FunctionType) -> Sequence[str]:
-    """The parameters of a function of the prelude that are given in order."""
+    """The positional parameters of a function of the prelude."""
     return [argument.arg for argument in read_source(function).node.args.args]
 
 
 def check_grows(called: Any, own: types.FunctionType, args: Sequence[Any]) -> None:
-    """Find out that what a function of the prelude changes has to be a list of another length in each lane.
+    """Check that arguments that a function of the prelude changes in place are growing containers.
 
     Args:
-        called: What is called, which may be a method.
+        called: The object that is called, which may be a method.
         own: The function of the prelude.
-        args: What it is given in order.
+        args: Its positional arguments.
 
     Raises:
-        BatchTypeError: It is none.
+        BatchTypeError: One is not, and has to become one.
     """
     if not is_of_prelude(own.__code__.co_filename):
-        return  # what a function of the user's changes is found out as it is for all of them
+        return  # changes by the user's functions are found as for all of these
     is_method = isinstance(called, (types.MethodType, types.BuiltinMethodType)) and standing_for(called) is None
     for name, value in zip(_parameters(own), (called.__self__, *args) if is_method else args, strict=False):
         if name in changed_in(own) and not isinstance(value, Growing):
@@ -132,7 +132,7 @@ def check_grows(called: Any, own: types.FunctionType, args: Sequence[Any]) -> No
 
 
 def traced(function: Any) -> UnsupportedSyntaxError:
-    """The error for a call in code that JAX traces as a whole."""
+    """The error for a call of a library function in code that JAX traces as a whole."""
     return UnsupportedSyntaxError(
         f"`{function.__qualname__}` of values that differ between lanes is called where it cannot be followed",
         help="call it in a statement of its own.",

@@ -1,7 +1,7 @@
-"""``operator``, ``functools``, ``itertools`` and ``cmath`` -> what their functions mean on values that differ by lane.
+"""``operator``, ``functools``, ``itertools`` and ``cmath`` -> the meaning of their functions on values of a lane.
 
-Most of them work on any values, and are called as they are; if they call a function, it is enough that this function
-means what it should. This module has the others, which compare, choose, or need numbers.
+Most of them work on any values, and are called unchanged; if they call a function, it is enough that this one has its
+meaning. This module has the others, which compare, choose, or need numbers.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ _CMATH: Final[Mapping[Any, Callable[..., Any]]] = {
 
 MEANINGS: Final[Mapping[Any, Meaning]] = {**entries(_OPERATOR), **entries(_CMATH, converts=True)}
 OPERATORS: Final = frozenset(_OPERATOR)
-"""Functions that stand for operators."""
+"""Functions that act like operators."""
 CALLERS: Final = frozenset(
     {
         functools.reduce,
@@ -108,4 +108,4 @@ CALLERS: Final = frozenset(
         itertools.takewhile,
     }
 )
-"""Functions that call what they are given, which then means there what it means elsewhere."""
+"""Functions that call a function among their arguments, which is then wrapped to have its meaning."""

@@ -1,12 +1,12 @@
-"""A list, and what is assigned to an item at a lane's index -> the list after the assignment.
+"""A list, and a value assigned to an item at a lane's index -> the list after the assignment.
 
 ::
 
     items[i] = v        [where(i == 0, v, items[0]), where(i == 1, v, items[1]), …]      of a few numbers, or of arrays
                         a scatter into an array of all numbers                           of many numbers
 
-Which item changes differs between lanes, so all items become values of one type. ``transforms/merge_lists.py`` keeps
-the array of all numbers, if there is one, from statement to statement.
+Which item changes depends on the lane, so all items get one type. ``transforms/merge_lists.py`` keeps the array of all
+numbers, if there is one, from statement to statement.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from hlobatch.ir.value import Collection
 
 
 def in_lists(root: list[Any], value: Any, keys: Sequence[Any]) -> list[Any] | None:
-    """Lists in lists after a number in them is assigned to.
+    """Nested lists after an assignment to a number in them.
 
     Args:
         root: The outermost list.
@@ -49,7 +49,7 @@ def in_lists(root: list[Any], value: Any, keys: Sequence[Any]) -> list[Any] | No
         keys: The indices that lead to its place; None for a step that is no index.
 
     Returns:
-        The outermost list; None if the place is no number among others of its type, or no index differs by lane.
+        The outermost list; None if the place is not among numbers of one type, or no index differs between lanes.
     """
     if any_optional([value, root]) or not (is_array(value) or isinstance(value, NUMBERS)) or np.ndim(value):
         return None
@@ -69,7 +69,7 @@ def in_lists(root: list[Any], value: Any, keys: Sequence[Any]) -> list[Any] | No
 
 
 def _are_alike(values: Sequence[Any]) -> bool:
-    """Whether values are numbers of one type, enough of them to be worth an array."""
+    """Whether values are numbers of one type, and enough of them to be worth an array."""
     if len(values) < LEAST_NUMBERS_JOINED or not all(is_array(value) or isinstance(value, NUMBERS) for value in values):
         return False
     kind, *others = {widened_leaf(leaf_type(value)) for value in values}
@@ -77,7 +77,7 @@ def _are_alike(values: Sequence[Any]) -> bool:
 
 
 def all_chosen(items: Sequence[Any], index: Any, value: Any) -> list[Any]:
-    """Items of a list after the one at a lane's index is assigned to."""
+    """The items of a list after an assignment to the one at a lane's index."""
     if any(map(_may_be_none, (value, *items))):
         return _all_chosen_or_none(items, index, value)
     if _has_none([value, *items]):
@@ -105,7 +105,7 @@ def all_chosen(items: Sequence[Any], index: Any, value: Any) -> list[Any]:
 
 
 def _all_chosen_or_none(items: Sequence[Any], index: Any, value: Any) -> list[Any]:
-    """Such items, of which some are None: which are is one list, and what the others are another.
+    """The items as in ``all_chosen``, some of which are None: a list of flags and a list of values.
 
     ::
 
@@ -121,7 +121,7 @@ def _all_chosen_or_none(items: Sequence[Any], index: Any, value: Any) -> list[An
 
 
 def _all_parts_chosen(items: Sequence[Any], index: Any, value: Any) -> list[Any]:
-    """Such items that hold what is None, or None in some lanes: each part of theirs by itself."""
+    """The items as in ``all_chosen``, with parts that may be None: each part is chosen by itself."""
     flat: list[tuple[list[Any], Any]] = [jax.tree.flatten(boxed(one, ()), is_leaf=_is_whole) for one in (value, *items)]
     (parts, tree), *others = flat
     if any(other != tree for _, other in others):
@@ -135,12 +135,12 @@ def _all_parts_chosen(items: Sequence[Any], index: Any, value: Any) -> list[Any]
 
 
 def _has_none(values: Sequence[Any]) -> bool:
-    """Whether a part of anything is None, or None in some lanes."""
+    """Whether any part of some values is None, or None in some lanes."""
     return any(map(_may_be_none, jax.tree.leaves(boxed(list(values), ()), is_leaf=_is_whole)))
 
 
 def _is_whole(part: Any) -> bool:
-    """Whether a part is looked at as a whole: what may be None, and containers of ours."""
+    """Whether a part is not opened further: it may be None, or is a container of hlobatch's."""
     return _may_be_none(part) or isinstance(part, (Collection, Choice))
 
 
@@ -153,7 +153,7 @@ def _row(numbers: Sequence[Any]) -> Any:
 
 
 def _with_lengths(values: Sequence[Any]) -> list[Any]:
-    """Values, whose containers are of one type in all if they have another length in each lane."""
+    """Values with their growing containers converted to a common type."""
     types = [Type(jax.tree.map(leaf_type, value)) for value in values]
     if not any(type_.grows for type_ in types):
         return list(values)
@@ -165,10 +165,10 @@ def _with_lengths(values: Sequence[Any]) -> list[Any]:
 
 
 def _of_one_type(leaves: Sequence[Any]) -> list[Any]:
-    """Leaves as arrays of the type that all of them have together.
+    """Leaves as arrays of their common type.
 
     Raises:
-        BatchTypeError: There is none.
+        BatchTypeError: They have none.
     """
     types = [Type(leaf) for leaf in dict.fromkeys(map(leaf_type, leaves))]
     if not all(isinstance(leaf, TensorType) or is_scalar(leaf) for kind in types for leaf in kind.leaves):
@@ -191,9 +191,9 @@ def _of_one_type(leaves: Sequence[Any]) -> list[Any]:
 
 
 def _of_one_dtype(leaves: Sequence[Any]) -> list[Any]:
-    """Leaves as arrays of the type that all of them have together, and of one dtype.
+    """Leaves as arrays of their common type and of one dtype.
 
-    Python's own numbers keep their kind in ``_of_one_type``; of integers and a float, all are floats here.
+    In ``_of_one_type``, Python numbers keep their kind; here, integers beside a float become floats.
     """
     numbers = _of_one_type(leaves)
     dtype = jnp.result_type(*dict.fromkeys(number.dtype for number in numbers))
@@ -201,7 +201,7 @@ def _of_one_dtype(leaves: Sequence[Any]) -> list[Any]:
 
 
 def _converted(leaf: Any, kind: TensorType) -> Any:
-    """A number as one of the type of all; Python's own stay what they are where that is one of Python's too."""
+    """A number converted to the common type; a Python number keeps its dtype if that type is weak."""
     if is_array(leaf) and leaf.dtype == kind.dtype:
         return leaf
     return jnp.asarray(leaf) if kind.weak else jnp.asarray(leaf, kind.dtype)

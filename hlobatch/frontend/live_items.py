@@ -1,15 +1,15 @@
-"""A ``for`` -> what it goes over that its body may change, which is looked at anew in each turn.
+"""A ``for`` -> the parts of its iterable that its body may change, and that each turn reads anew.
 
 ::
 
     for v in items:              items        a list may have more or fewer items by the next turn
         items.append(v + 1)
-    for k, v in d.items():       d            its values are what they are when a turn comes to them
+        for k, v in d.items():       d            a turn reads the values as they are then
         d[k + 1] = 0
 
-All else is looked at once, before the first turn. What the body, as it is written, does not change is taken for the
-same in all turns; a name that is bound to another object leaves the loop with the first one. A dict is looked at anew
-also where a function that the body calls may change it.
+Any other iterable is read once, before the first turn. If the body does not change it by its own statements, it is the
+same in all turns. If its name is bound to another object, the loop goes on with the first. A dict is also read anew if
+a callee of the body may change it.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from hlobatch.frontend.nested import Template
 from hlobatch.frontend.scopes import root_of, stored_names
 
 VIEWS: Final = ("items", "keys", "values")
-"""Methods that give what can be gone over, in which changes of the dict are seen."""
+"""Methods of dicts that return views, which show later changes of the dict."""
 
 
 def view_of(node: ast.expr) -> tuple[ast.expr, str] | None:
-    """What a call may be a view of, and the name of the method."""
+    """The receiver and the method name of a call that may return a view of a dict; None for any other expression."""
     match node:
         case ast.Call(ast.Attribute(value, name), [], []) if name in VIEWS:
             return value, name
@@ -39,12 +39,12 @@ def view_of(node: ast.expr) -> tuple[ast.expr, str] | None:
 
 
 class Seen(enum.Enum):
-    """How a loop sees what its body does to what it goes over.
+    """How a loop sees changes of its iterable by its body.
 
     Attributes:
-        ONCE: The body does nothing to it.
-        BY_NAME: It may change, and an expression stands for it in all turns.
-        KEPT: It may change, and the expression may stand for another object later.
+        ONCE: The body does not change it.
+        BY_NAME: It may change, and the expression means the same object in all turns.
+        KEPT: It may change, and the expression may mean another object later.
     """
 
     ONCE = enum.auto()
@@ -61,15 +61,15 @@ def how_seen(
     *,
     by_calls: bool,
 ) -> Seen:
-    """How a loop sees what an expression stands for: a variable, or a part of one.
+    """How a loop sees changes of the value of an expression, a variable or a part of one.
 
     Args:
         node: The expression.
         loop: The loop.
         local: The variables of the function.
-        scope: The functions that are defined inside of it.
-        assigns: Whether a function that may be called assigns to an attribute.
-        by_calls: Whether what is given the variable may change it.
+        scope: The functions that are defined inside it.
+        assigns: Whether a function that may be called assigns to an attribute of this name.
+        by_calls: Whether callees that get the variable may change it.
     """
     root = root_of(node)
     if not isinstance(root, ast.Name) or root.id not in local or not _is_path(node):
@@ -85,7 +85,7 @@ def how_seen(
 
 
 def attributes_assigned(functions: Iterable[Any]) -> frozenset[str]:
-    """The attributes that some functions assign to, but for those that make an object."""
+    """The attributes that functions assign to, ``__init__`` excepted."""
     plain = (getattr(function, "__hlobatch_function__", function) for function in functions)
     codes = (f.__code__ for f in plain if isinstance(f, types.FunctionType) and f.__name__ != "__init__")
     return frozenset().union(*map(_assigned_in, codes))
@@ -97,7 +97,7 @@ def _assigned_in(code: types.CodeType) -> frozenset[str]:
 
 
 def may_change(node: ast.expr, loop: ast.For, scope: Mapping[str, Template]) -> bool:
-    """Whether the body of a loop may change what such an expression stands for, other than by what it calls."""
+    """Whether the body of a loop may change the value of an expression other than through its callees."""
     if not isinstance(node, ast.Name):
         return True
     called = {name for name, template in scope.items() if node.id in template.captured}
@@ -109,7 +109,7 @@ def may_change(node: ast.expr, loop: ast.For, scope: Mapping[str, Template]) -> 
 
 
 def _is_path(node: ast.expr) -> bool:
-    """Whether an expression is a variable, or attributes and items of one whose keys are variables or constants."""
+    """Whether an expression is a variable, or attributes and items of one at keys that are variables or constants."""
     while isinstance(node, (ast.Attribute, ast.Subscript)):
         if isinstance(node, ast.Subscript) and not isinstance(node.slice, (ast.Name, ast.Constant)):
             return False
@@ -118,26 +118,26 @@ def _is_path(node: ast.expr) -> bool:
 
 
 def _is_bound_anew(path: ast.expr, loop: ast.For) -> bool:
-    """Whether the body of a loop puts another object where a part of a variable is."""
+    """Whether the body of a loop assigns to an attribute or an item."""
     whole = ast.dump(path)
     places = (part for part in _inside(loop) if isinstance(part, (ast.Attribute, ast.Subscript)) and _is_store(part))
     return any(_dump(place) == whole for place in places)
 
 
 def _calls_others(path: ast.expr, loop: ast.For, variable: str) -> bool:
-    """Whether the body of a loop has calls that are given a variable, other than of methods of a part of it."""
+    """Whether the body of a loop passes a variable to calls, other than of methods of the part ``path``."""
     whole = ast.dump(path)
     calls = (part for part in _inside(loop) if isinstance(part, ast.Call) and _is_given(part, variable))
     return any(not isinstance(call.func, ast.Attribute) or _dump(call.func.value) != whole for call in calls)
 
 
 def _is_changed(path: ast.expr, loop: ast.For, variable: str) -> bool:
-    """Whether the body of a loop changes what a part of a variable stands for.
+    """Whether the body of a loop changes the value of a part of a variable.
 
     Args:
         path: The part.
         loop: The loop.
-        variable: The variable, if calls that are given it, or a part of it, may do that.
+        variable: The variable, if callees that get it, or a part of it, may change it; else empty.
     """
     whole = ast.dump(path)
     for part in _inside(loop):
@@ -154,7 +154,7 @@ def _is_changed(path: ast.expr, loop: ast.For, variable: str) -> bool:
 
 
 def may_take_out(node: ast.expr, loop: ast.For, scope: Mapping[str, Template]) -> bool:
-    """Whether the body of a loop may take keys out of a dict, as it is written or by what it calls."""
+    """Whether the body of a loop may remove keys from a dict, itself or through its callees."""
     root = root_of(node)
     variable = root.id if isinstance(root, ast.Name) else ""
     called = {name for name, template in scope.items() if variable in template.captured}
@@ -171,11 +171,11 @@ def _keeps_keys(call: ast.Call) -> bool:
 
 
 _KEEPING: Final = frozenset({*VIEWS, "append", "get", "setdefault", "update"})
-"""Methods of containers that take no key out of a dict."""
+"""Methods of containers that remove no key of a dict."""
 
 
 def _is_given(call: ast.Call, variable: str) -> bool:
-    """Whether a call is of a method of a variable, or of a part of one, or has it for an argument."""
+    """Whether a variable, or a part of it, is an argument or the receiver of a call."""
     given = [*call.args, *(keyword.value for keyword in call.keywords)]
     if isinstance(call.func, ast.Attribute):
         given.append(call.func.value)

@@ -1,4 +1,4 @@
-"""``for`` -> blocks: a loop that counts its turns, or its turns one after the other.
+"""``for`` -> blocks: a loop that counts its turns, or its turns written out.
 
 ::
 
@@ -7,8 +7,8 @@
                                       body: %i, %x = prim "i, x = $turn, item(xs, $turn)" (%xs, %$turn); …; jump next
                                       next: %$turn = prim "$turn + 1" (%$turn); jump for
 
-What is gone over is counted before the first turn and indexed in each. Where it has been found out (``Turns``) that
-items have to be Python objects, or differ in type or shape, the turns are written out instead, each with its own item.
+The items are counted before the first turn, and each turn takes one by its number. If tracing has learned (``Turns``)
+that items have to be Python objects, or differ in type or shape, the turns are written out, each with its own item.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
     from hlobatch.frontend.to_cfg import FunctionLowering
 
 _WRAPPERS: Final = (list, tuple, iter)
-"""What goes over the same items as what it is given."""
+"""Functions whose result has the same items as their argument."""
 
 
 @dataclass(frozen=True)
 class Loop:
-    """Where ``continue`` and ``break`` go."""
+    """The targets of ``continue`` and ``break``."""
 
     latch: str
     after: str
@@ -48,14 +48,14 @@ class Loop:
 
 @dataclass(frozen=True)
 class Bound:
-    """How far a loop goes.
+    """The number of items of one iterable of a loop.
 
     Attributes:
-        turns: The variable that holds how many items there are before the first turn.
-        items: What has items, as it is in a turn, if there may be more or fewer then.
-        is_backwards: Whether the last item comes first.
-        attribute: The attribute that the items are looked for in, if code that is called could put others there.
-        takes_out: Whether the body may take out what was gone over, if the items are a dict.
+        turns: The variable with the number of items before the first turn.
+        items: The iterable as it is in a turn, if the number may change; else None.
+        is_backwards: Whether it is iterated over from the end.
+        attribute: The attribute that holds the iterable, if a callee could assign another object to it; else empty.
+        takes_out: Whether the body may remove keys, if the iterable is a dict.
     """
 
     turns: str
@@ -67,12 +67,12 @@ class Bound:
 
 @dataclass(frozen=True)
 class Iteration:
-    """What a loop goes over.
+    """The iterable of a loop, evaluated.
 
     Attributes:
-        turns: The variable that holds how many items there are.
-        item: From a turn to its item, as an expression.
-        bounds: How far each of what is gone over together goes.
+        turns: The variable with the number of items.
+        item: A function from the number of a turn to an expression for its item.
+        bounds: The number of items of each iterable, of which a ``zip`` has several.
     """
 
     turns: str
@@ -81,7 +81,7 @@ class Iteration:
 
     @property
     def may_change(self) -> bool:
-        """Whether the container that the loop goes over may have more or fewer items in a later turn."""
+        """Whether the number of items may change during the loop."""
         return any(bound.items is not None for bound in self.bounds)
 
 
@@ -113,7 +113,7 @@ class ForLowering:
             self._written_out(iteration, self.turns_made)
 
     def _is_plain(self) -> bool:
-        """Whether turns that are written out are few blocks."""
+        """Whether the turns, written out, are few blocks."""
         lowering = self.lowering
         inside = len(lowering.loops) > len(lowering.path)
         leaves: tuple[type[ast.stmt], ...] = (ast.While, ast.For, ast.Try, ast.With)
@@ -127,7 +127,7 @@ class ForLowering:
         value = static_value(function, self.lowering.source, self.lowering.local)
         return isinstance(function, ast.Name) if value is MISSING else called(value) is not None
 
-    # Both ways of going over what there is
+    # The loop, counted or written out
 
     def _counted(self, iteration: Iteration) -> None:
         node, blocks, lowering = self.node, self.blocks, self.lowering
@@ -175,14 +175,14 @@ class ForLowering:
         lowering.loop_end(node, self.otherwise, self.after)
 
     def _check_turn(self, iteration: Iteration, turn: int, *, is_last: bool) -> None:
-        """Emit what finds out that a turn that is written out is none, or that there is one more."""
+        """Emit a check that a turn that is written out takes place, or that none follows the last of them."""
         if self.blocks.is_open and iteration.may_change:
             parts = [self._constant(turn), self._site(), self._constant(is_last), *self._bounds(iteration)]
             check = helper("__hb_written_turn", parts, self.node.iter)
             self.lowering.assign(self.lowering.temporary("turn"), check, self.node.iter)
 
     def _keys(self, iteration: Iteration, turn: ast.expr) -> list[tuple[Bound, str]]:
-        """Variables for the keys that a turn is given of the dicts out of which its body may take keys."""
+        """Variables for the keys of a turn, for dicts from which the body may remove keys."""
         lowering, keys = self.lowering, list[tuple[Bound, str]]()
         for bound in iteration.bounds:
             if bound.items is not None and bound.takes_out and not bound.is_backwards:
@@ -191,7 +191,7 @@ class ForLowering:
         return keys
 
     def _check_keys(self, iteration: Iteration, turn: ast.expr, keys: Sequence[tuple[Bound, str]]) -> None:
-        """Emit what finds out, at the end of a turn, that its key is no longer where it was, or another dict is."""
+        """Emit checks, at the end of a turn, that its key is where it was, and that the dict is the same object."""
         for attribute in {bound.attribute: None for bound in iteration.bounds if bound.attribute}:
             check = helper("__hb_stays", [self._site(), literal(attribute, self.node.iter)], self.node.iter)
             self.lowering.assign(self.lowering.temporary("key"), check, self.node.iter)
@@ -202,7 +202,7 @@ class ForLowering:
             self.lowering.assign(self.lowering.temporary("key"), check, self.node.iter)
 
     def _bounds(self, iteration: Iteration) -> list[ast.expr]:
-        """How far a loop goes, as ``iteration.goes_on`` takes it."""
+        """The bounds of the loop, as arguments of ``iteration.goes_on``."""
         return [
             ast.copy_location(
                 ast.Tuple(
@@ -229,7 +229,7 @@ class ForLowering:
         lowering.primitive([statement], target_names(target), target, text)
 
     def _goes_on(self, turn: str, iteration: Iteration) -> str:
-        """The variable that says whether there is a turn left."""
+        """The variable that holds whether there is a further turn."""
         node, turns = self.node.iter, iteration.turns
         name = f"{turn}_if"
         if iteration.may_change:
@@ -240,11 +240,11 @@ class ForLowering:
         return self.lowering.variable(name)
 
     def _reaches(self, block: str) -> bool:
-        """Whether control falls through to here or some block so far goes to ``block``."""
+        """Whether control can come to ``block``: it falls through to it from here, or a block so far jumps to it."""
         return self.blocks.is_open or any(block in b.terminator.successors for b in self.blocks.blocks)
 
     def _surely_turns(self, node: ast.expr) -> bool:
-        """Whether a range is known to have a turn: then its first test needs no block."""
+        """Whether a range surely has an item, so that the test before the first turn is not needed."""
         if not isinstance(node, ast.Call) or self._called(node) is not builtins.range:
             return False
         bounds = [self._known_int(argument) for argument in node.args]
@@ -252,7 +252,7 @@ class ForLowering:
         return len(known) == len(bounds) and (len(known) < 3 or known[2] != 0) and len(range(*known)) > 0
 
     def _known_int(self, node: ast.expr) -> int | None:
-        """A number written out, or the one a name outside the function stands for."""
+        """The value of an integer literal, or of a name outside of the function that is an integer; else None."""
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             inner = self._known_int(node.operand)
             return None if inner is None else -inner
@@ -263,11 +263,11 @@ class ForLowering:
     # The iterable of a loop
 
     def _over(self, node: ast.expr, *, counts: bool) -> Iteration:
-        """What is gone over, evaluated and counted.
+        """The iterable, evaluated and counted.
 
         Args:
             node: The expression.
-            counts: Whether its items are as many as the loop has turns.
+            counts: Whether the loop has as many turns as it has items.
         """
         match self._called(node), node:
             case builtins.range, ast.Call():
@@ -283,7 +283,7 @@ class ForLowering:
         return self._items(node, counts)
 
     def _called(self, node: ast.expr) -> Any:
-        """The function of Python's that an expression calls, of those that are known here."""
+        """The function among ``_LAZY`` and ``_WRAPPERS`` that an expression calls; None if it calls no such."""
         if not isinstance(node, ast.Call):
             return None
         value = static_value(node.func, self.lowering.source, self.lowering.local)
@@ -351,7 +351,7 @@ class ForLowering:
         return Iteration(items.turns, item, tuple(bounds))
 
     def _items(self, node: ast.expr, counts: bool) -> Iteration:
-        """Items of a value. What the body may change in place is looked at anew in each turn."""
+        """The items of a value; each turn reads anew what the body may change in place."""
         lowering = self.lowering
         view = None if lowering.called(node) else view_of(node)
         place, method = view or (node, "")
@@ -380,7 +380,7 @@ class ForLowering:
         return Iteration(turns, item, (Bound(turns, seen_now, attribute=attribute, takes_out=takes_out),))
 
     def _seen(self, place: ast.expr, *, by_calls: bool) -> Seen:
-        """How the loop sees what its body does to what it goes over."""
+        """How the loop sees changes of its iterable by its body."""
         lowering = self.lowering
         is_bound_anew = lowering.callees.facts.of(BoundAnew, self.site) is not None
 
@@ -390,13 +390,13 @@ class ForLowering:
         return how_seen(place, self.node, lowering.local, lowering.scope, assigns, by_calls=by_calls)
 
     def _held(self, value: ast.expr) -> ast.expr:
-        """A variable that holds a value from before the first turn on."""
+        """A variable that keeps a value from before the first turn."""
         name = self.lowering.temporary("items")
         self.lowering.assign(name, value, value)
         return self._load(name)
 
     def _turns(self, count: ast.expr, node: ast.expr, counts: bool) -> str:
-        """A variable for a number of items. That of the turns is noted where tracing comes by it."""
+        """A variable for a number of items; with ``counts``, tracing records it as the trip count."""
         lowering = self.lowering
         name = lowering.temporary("turns")
         value = count
@@ -411,7 +411,7 @@ class ForLowering:
         return ast.copy_location(self.lowering.constant(self.site), self.node)
 
     def _frozen(self, name: str, node: ast.AST) -> str:
-        """A copy of a user's variable, which the loop's body may assign to without moving the bounds."""
+        """A copy of a user's variable, so that the body can assign to that without a change of the bounds."""
         if name.startswith("_hb_"):
             return name
         copy = self.lowering.temporary()
