@@ -1,6 +1,6 @@
-"""The module ``math``, whole -> what its functions mean on values that differ between lanes.
+"""The whole module ``math`` -> the meaning of its functions on values that differ between lanes.
 
-They take numbers, not arrays, and give Python's: a float, computed in as many bits as JAX gives one, or an integer.
+They take numbers, not arrays, and return a Python number: a float with as many bits as JAX's have, or an integer.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _FLOATS: Final[Mapping[str, Callable[..., Any]]] = {
     "fabs": jnp.abs,
     "fmod": jnp.fmod,
     "gamma": exact_functions.gamma,
-    "lgamma": lambda x: jnp.where((x == 1) | (x == 2), 0.0, special.gammaln(x)),  # exactly, as Python's
+    "lgamma": lambda x: jnp.where((x == 1) | (x == 2), 0.0, special.gammaln(x)),  # exactly zero, as in Python
     "log10": exact_functions.log10,
     "log1p": jnp.log1p,
     "log2": exact_functions.log2,
@@ -54,7 +54,7 @@ _FLOATS: Final[Mapping[str, Callable[..., Any]]] = {
     "tan": jnp.tan,
     "tanh": jnp.tanh,
 }
-"""Functions of floats that give a float; most are JAX's under another name, or the same."""
+"""Functions of floats that return a float; most are JAX's functions, some under another name."""
 
 
 _DOMAINS: Final[Mapping[str, Callable[..., Any]]] = {
@@ -78,13 +78,13 @@ _DOMAINS: Final[Mapping[str, Callable[..., Any]]] = {
     "sqrt": lambda x: x >= 0,
     "tan": jnp.isfinite,
 }
-"""For which numbers functions have a value; of NaN they have one."""
+"""The domains of functions; a NaN is in every domain."""
 _LARGEST: Final = frozenset({"cosh", "exp", "exp2", "expm1", "gamma", "ldexp", "lgamma", "pow", "sinh"})
-"""Functions whose values may be too large for a float."""
+"""Functions whose values may overflow."""
 
 
 def _checked(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that says where Python's has no value."""
+    """A function that notes the lanes in which Python's function raises."""
     domain = _DOMAINS.get(name)
 
     def checked(*values: Any) -> Any:
@@ -115,7 +115,7 @@ def _log(x: Any, base: Any = None, /) -> Any:
 
 
 def _rounding(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """``floor``, ``ceil`` and ``trunc`` give an integer."""
+    """``floor``, ``ceil`` or ``trunc``, which return an integer."""
     return lambda x: as_int(x if is_integer(x) else function(x))
 
 
@@ -170,14 +170,14 @@ def _ldexp(x: Any, i: Any, /) -> Any:
 
 
 def _isclose(a: Any, b: Any, *, rel_tol: Any = 1e-09, abs_tol: Any = 0.0) -> Any:
-    """A tolerance less than the precision asks for equality."""
+    """``math.isclose``; a tolerance below the precision amounts to equality."""
     a, b = as_float(a), as_float(b)
     near = jnp.abs(a - b) <= jnp.maximum(rel_tol * jnp.maximum(jnp.abs(a), jnp.abs(b)), abs_tol)
     return as_bool((a == b) | (near & jnp.isfinite(a) & jnp.isfinite(b)))
 
 
 def _remainder(x: Any, y: Any, /) -> Any:
-    """What is left of a number by the nearest multiple of another, of an even one where two are as near."""
+    """The remainder after the nearest multiple of ``y``; of two that are as near, after the even one."""
     x, y = as_float(x), as_float(y)
     size = jnp.abs(y)
     rest = jnp.fmod(jnp.abs(x), size)
@@ -234,7 +234,7 @@ NAMES: Final = (*_FLOATS, *_OTHERS, *_OF_ITEMS)
 
 
 def _of_math(table: Mapping[str, Callable[..., Any]]) -> dict[Any, Callable[..., Any]]:
-    """A table by the functions themselves, as far as this release of Python has them."""
+    """A table with the functions of ``math`` as keys, as far as this release of Python has them."""
     return {getattr(math, name): function for name, function in table.items() if hasattr(math, name)}
 
 

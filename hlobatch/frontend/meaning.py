@@ -1,4 +1,4 @@
-"""``Meaning``: an entry of a table from a function to what it means on values that differ between lanes."""
+"""``Meaning``: the entry of a function in a table of meanings on values that differ between lanes."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ Function = Callable[..., Any]
 
 @dataclass(frozen=True)
 class Meaning:
-    """What a function means on values that differ between lanes.
+    """The meaning of a function on values that differ between lanes.
 
     Attributes:
-        function: The same on traced values.
-        converts: Whether it makes a Python number of a number, and so does of a JAX array that is known.
-        uses_items: Whether it goes over all items of what it is given.
+        function: The function on traced values.
+        converts: Whether it turns numbers into Python numbers, so that it is also needed for known JAX arrays.
+        uses_items: Whether it iterates over all items of an argument.
     """
 
     function: Function
@@ -25,5 +25,5 @@ class Meaning:
 
 
 def entries(table: Mapping[Any, Function], *, converts: bool = False, uses_items: bool = False) -> dict[Any, Meaning]:
-    """A table with the same said of each of its functions; see ``Meaning``."""
+    """A table of meanings that share their attributes; see ``Meaning``."""
     return {key: Meaning(function, converts, uses_items) for key, function in table.items()}

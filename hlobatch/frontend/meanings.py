@@ -1,4 +1,4 @@
-"""Straight-line code as the user wrote it -> the same, which means on traced values what it means in Python.
+"""Straight-line code as the user wrote it -> code that means on traced values what the user's means in Python.
 
 ::
 
@@ -10,10 +10,10 @@
     best = max(best, PRICES[i])               best = __hb_call(max, best, __hb_item(PRICES, i))
     if (a, b) < (c, d): …                     if __hb_compare("lt", (a, b), (c, d)): …
 
-JAX's arrays stand for Python's numbers, and almost everything means the same on both. Here is what does not: functions
+JAX's arrays stand for Python's numbers, and almost everything means the same on both. The exceptions are: functions
 that need a number, such as ``max`` and ``math.sqrt``; an index into a list; comparisons of tuples, and ``in``; control
-inside lambdas and comprehensions; flags that are added up, whole numbers of two dtypes that are compared, negative
-powers of integers, texts, questions about types.
+flow inside lambdas and comprehensions; addition of bools, comparisons of integers of two dtypes, negative powers of
+integers, texts, and questions about types.
 """
 
 from __future__ import annotations
@@ -42,19 +42,19 @@ _COMPARISONS: Final[dict[type[ast.cmpop], str]] = {
     ast.Is: "is_",
     ast.IsNot: "is_not",
 }
-"""Comparisons, as the module ``operator`` calls them, or nearly."""
+"""Comparisons, named as in ``operator``, ``in`` and ``not_in`` excepted."""
 _COMPREHENSIONS: Final = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _GO_OVER_POSSIBLE: Final = (sum, any, all, min, max, len, sorted, list, set, collections.deque)
-"""Functions that leave out the items of a comprehension that are not there in a lane."""
+"""Functions that leave out the items of a comprehension that do not exist in a lane."""
 _NEW_OBJECTS: Final = frozenset({"astype", "deepcopy", "flatten"})
-"""Functions that make a copy in Python, of which JAX makes none where it need not."""
+"""Functions that always copy in Python, while JAX may return its argument."""
 _TEXTS: Final = frozenset({"str", "repr", "ascii", "format"})
 _QUESTIONS: Final = frozenset({"isinstance", "type", "hasattr"})
 _SCOPES: Final = frozenset({"locals", "vars", "dir", "eval", "exec"})
 
 
 def _called_name(node: ast.Call) -> str:
-    """The name, or the attribute, that is called, through ``following.follow`` too."""
+    """The name of the function or attribute that is called, also through ``following.follow``."""
     match node:
         case ast.Call(ast.Name("__hb_follow" | "__hb_see"), [_, ast.Attribute(_, name) | ast.Name(name), *_]):
             return name
@@ -69,13 +69,13 @@ def _is_negated(node: ast.AST) -> bool:
 
 @dataclass(frozen=True)
 class Meanings:
-    """What the code of a function means.
+    """Rewrites the code of a function to its meaning.
 
     Attributes:
         source: The function.
         local: Its variables.
-        is_careful: Whether operations ask whether their operands are None in some lanes.
-        asks_items: Whether an item that is not there raises, however its index is written.
+        is_careful: Whether operations test their operands for None.
+        asks_items: Whether an index out of range raises even if it is a literal.
     """
 
     source: Source
@@ -84,16 +84,16 @@ class Meanings:
     asks_items: bool = False
 
     def of(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
-        """Statements without control flow, with their meaning in Python; nodes that stay as they are are shared.
+        """Statements without control flow, rewritten to their meaning; nodes that stay the same are shared.
 
         Raises:
-            UnsupportedSyntaxError: They look at the variables of the function as objects.
+            UnsupportedSyntaxError: They use the variables of the function as objects, as ``locals()`` does.
         """
         return list(map(self._statement, body))
 
     @cached_property
     def _negative(self) -> frozenset[str]:
-        """Variables that are assigned something with a minus in front."""
+        """Variables that are assigned a negated expression."""
         nodes = ast.walk(self.source.node)
         assigned = (node for node in nodes if isinstance(node, ast.Assign) and _is_negated(node.value))
         return frozenset(t.id for node in assigned for t in node.targets if isinstance(t, ast.Name))
@@ -111,7 +111,7 @@ class Meanings:
         return ast.copy_location(ast.Assign([node.target], result), node)
 
     def _within(self, node: Any) -> Meanings:
-        """What code means inside a lambda or a comprehension, whose variables are its own."""
+        """The rewriting inside a lambda or a comprehension, which has variables of its own."""
         if isinstance(node, ast.Lambda):
             names = [a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)]
         elif isinstance(node, _COMPREHENSIONS):
@@ -121,7 +121,7 @@ class Meanings:
         return replace(self, local=self.local.union(names))
 
     def _rewritten(self, node: Any) -> Any:
-        """A node as it should mean: of which at least one field is another, or the node itself."""
+        """A node with all its parts rewritten; the node itself if nothing changes."""
         inner = self._within(node)
         copy = with_parts(node, inner._rewritten)
         if isinstance(node, _COMPREHENSIONS):
@@ -135,7 +135,7 @@ class Meanings:
         return self._as_meant(copy, node)
 
     def _as_meant(self, node: Any, written: Any) -> Any:
-        """A node whose parts mean what they should, as it should."""
+        """A node, whose parts have been rewritten, rewritten itself."""
         node = _with_method(node)
         match node:
             case ast.Compare(left, [ast.Is() | ast.IsNot() | ast.Eq() | ast.NotEq() as operator], [ast.Constant(None)]):
@@ -167,11 +167,11 @@ class Meanings:
         return self._trace_time(node)
 
     def _is_found_out(self, node: ast.expr) -> bool:
-        """Whether only tracing says what an expression stands for."""
+        """Whether the value of an expression is known only to tracing."""
         return static_value(node, self.source, self.local) is MISSING
 
     def _trace_time(self, node: Any) -> Any:
-        """Control inside a lambda or a comprehension, where alone it is in straight-line code; and lists in lists."""
+        """Control flow inside a lambda or a comprehension rewritten to calls; displays and unpacking, too."""
         match node:
             case ast.IfExp(test, body, otherwise):
                 return helper("__hb_choose", [test, _later(body), _later(otherwise)], node)
@@ -205,7 +205,7 @@ class Meanings:
         return node
 
     def _call(self, node: ast.Call) -> ast.expr:
-        """A call, which may be of a function that means something else than JAX makes of it."""
+        """A call, rewritten if the function may have another meaning than JAX would give it."""
         if isinstance(node.func, ast.Name) and node.func.id.startswith(HELPER):
             return node
         if isinstance(node.func, ast.Name) and self._is_builtin(node.func.id):
@@ -224,7 +224,7 @@ class Meanings:
         return ast.copy_location(ast.Call(called, [node.func, *arguments], node.keywords), node)
 
     def _called(self, node: ast.Call) -> Any:
-        """What a call is one of, or ``MISSING``."""
+        """The function that a call means, or ``MISSING``."""
         return static_value(node.func, self.source, self.local)
 
     def _comparison(self, node: ast.Compare) -> ast.expr:
@@ -252,7 +252,7 @@ class Meanings:
         return name not in self.local and self.source.resolve(name) is getattr(builtins, name, self)
 
     def _of_known(self, node: ast.Call, arguments: list[ast.expr], keywords: list[ast.keyword]) -> ast.Call:
-        """A call of arguments that have to be known when the program is built."""
+        """A call whose arguments have to be known when the program is built."""
         named = [ast.copy_location(ast.keyword(k.arg, self._known(k.value)), k) for k in keywords]
         return ast.copy_location(ast.Call(node.func, list(map(self._known, arguments)), named), node)
 
@@ -264,7 +264,7 @@ class Meanings:
         return helper("__hb_known", [value], value)
 
     def _operate(self, operation: str, operands: Sequence[ast.expr], node: ast.AST) -> ast.expr:
-        """An operation whose operands may be flags."""
+        """A call of ``__hb_operate``, since operands may be bools or need methods of their own."""
         return helper("__hb_operate", [literal(operation, node), *operands], node)
 
     def _power(self, base: ast.expr, exponent: ast.expr, written: ast.expr, node: ast.AST) -> ast.expr:
@@ -274,7 +274,7 @@ class Meanings:
 
 
 def _with_method(node: Any) -> Any:
-    """A call of an attribute, which is no property, by ``following.follow`` too; another node as it is."""
+    """A method call with a plain attribute in place of a call of ``__hb_member``; any other node unchanged."""
     match node:
         case ast.Call(ast.Name("__hb_follow" | "__hb_see"), [site, function, *arguments]) if method := _method(
             function
@@ -293,7 +293,7 @@ def _method(function: ast.expr) -> ast.expr | None:
 
 
 def _later(value: ast.expr) -> ast.expr:
-    """An expression that is evaluated where it is wanted."""
+    """An expression as a lambda, to be evaluated when its value is needed."""
     nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
     return ast.copy_location(ast.Lambda(nothing, value), value)
 
@@ -304,7 +304,7 @@ def is_comprehension(node: ast.expr) -> bool:
 
 
 def _is_written_out(index: ast.expr | None) -> bool:
-    """Whether an index is known from how it is written."""
+    """Whether an index consists of literals."""
     match index:
         case ast.Slice(lower, upper, step):
             return all(map(_is_written_out, (lower, upper, step)))
@@ -316,7 +316,7 @@ def _is_written_out(index: ast.expr | None) -> bool:
 
 
 def _item(value: ast.expr, index: ast.expr, node: ast.AST) -> ast.expr:
-    """``value[index]``; of an item of an item both indices at once."""
+    """``value[index]``; the indices of an item of an item become one call."""
     match value:
         case ast.Call(ast.Name("__hb_item"), [container, *indices], []):
             return helper("__hb_item", [container, *indices, index], node)
@@ -324,7 +324,7 @@ def _item(value: ast.expr, index: ast.expr, node: ast.AST) -> ast.expr:
 
 
 def _as_list(node: Any) -> ast.ListComp:
-    """A comprehension of a set or a dict as one of a list, of members or of pairs."""
+    """A set or dict comprehension as a list comprehension, of members or of pairs."""
     item = node.elt if isinstance(node, ast.SetComp) else ast.Tuple([node.key, node.value], ast.Load())
     return ast.copy_location(ast.ListComp(ast.copy_location(item, node), node.generators), node)
 
@@ -334,7 +334,7 @@ def _is_whole(node: ast.expr) -> TypeGuard[ast.Call]:
 
 
 def _with_possible_items(node: Any) -> Any:
-    """A comprehension whose conditions may differ between lanes: its items know whether they are there.
+    """A comprehension whose conditions may differ between lanes: its items carry the condition under which they exist.
 
     ::
 
@@ -357,7 +357,7 @@ def _with_possible_items(node: Any) -> Any:
             names.append(read)
     there = ast.copy_location(ast.Tuple(names, ast.Load()), node)
     value = node.elt
-    if any(isinstance(child, ast.NamedExpr) for child in ast.walk(value)):  # whose name is not to be the lambda's
+    if any(isinstance(child, ast.NamedExpr) for child in ast.walk(value)):  # its name would be the lambda's own
         item = helper("__hb_possible_now", [there, value], value)
     else:
         item = helper("__hb_possible", [there, _later(value)], value)

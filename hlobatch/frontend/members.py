@@ -1,12 +1,11 @@
-"""``value.name`` of a number or an array that differs between lanes -> the attribute that Python's or NumPy's has.
+"""``value.name`` of a number or array that differs between lanes -> the attribute, as Python or NumPy define it.
 
 ::
 
-    n.bit_count()         the number of ones of |n|
+    n.bit_count()         the number of one bits of |n|
     row.tolist()          the elements as Python's numbers, in lists
 
-JAX's arrays have not all methods of Python's numbers and of NumPy's arrays, and have some of them only for known
-values.
+JAX's arrays lack some methods of Python's numbers and NumPy's arrays, and have others only for known values.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from hlobatch.ir.carrier import Carrier
 
 
 def member(value: Any, name: str) -> Any:
-    """The attribute of a value."""
+    """The attribute ``name`` of a value."""
     if name == "__class__":
         return type_of(value)
     if not is_tracer(value) or name not in NAMES:
@@ -39,13 +38,13 @@ def member(value: Any, name: str) -> Any:
 
 
 def _size(value: Any) -> Any:
-    """The absolute value of an integer, in unsigned bits."""
+    """The absolute value of an integer, as an unsigned one."""
     value = abs(jnp.asarray(as_int(as_index(value, "a method of integers"))))
     return value.astype(f"uint{8 * value.dtype.itemsize}")
 
 
 def bit_count(value: Any) -> Any:
-    """How many bits of the absolute value are set."""
+    """The number of one bits in the absolute value."""
     return as_int(lax.population_count(_size(value)).astype(jnp.int32))
 
 
@@ -59,7 +58,7 @@ def _is_integer(value: Any) -> Any:
 
 
 def _tolist(value: Any) -> Any:
-    """Python's numbers in lists in lists."""
+    """The elements as Python numbers, in nested lists."""
     if value.ndim == 0:
         return _item(value)
     return [_tolist(value[i]) for i in range(value.shape[0])]
@@ -113,7 +112,7 @@ NAMES: Final = frozenset({*METHODS, *_PROPERTIES, "__class__"})
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True, eq=False)
 class Bits(Carrier):
-    """What ``bin`` gives of a number that differs between lanes: a text of which nothing but its ones is known."""
+    """The result of ``bin`` on a number that differs between lanes: a text of which only the count of ones is known."""
 
     python: ClassVar[Any] = str
     value: Any
@@ -128,5 +127,5 @@ class Bits(Carrier):
         return int(_no_text())
 
     def count(self, text: str) -> Any:
-        """How many ones there are in it."""
+        """The number of ones in it."""
         return bit_count(self.value) if text == "1" else _no_text(self.value)

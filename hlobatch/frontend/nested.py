@@ -1,16 +1,16 @@
-"""A function defined inside another -> what it takes from those around it, so that it can be a function of its own.
+"""A function defined inside another -> its closure variables as parameters, so that it can be a function of its own.
 
 ::
 
-    def root(target):                       def improve(target, x):          # what it captures comes first
+    def root(target):                       def improve(target, x):          # closure variables come first
         def improve(x):                         return (x + target / x) / 2
             return (x + target / x) / 2
         …                                   def root(target): …
         x = improve(x)                ==>       %x = call @improve(%target, %x)
 
-A variable of a function around is passed with each call, as it is then, which is how Python sees it; if it is declared
-``nonlocal``, its new value comes back beside the result. Where the function is used as a value it is a ``Closure``: a
-pytree of what it captures, that can be called.
+A variable of an enclosing function is passed with each call, with its value at that time, as Python sees it; if it is
+declared ``nonlocal``, its new value is returned beside the result. A function that is used as a value is a ``Closure``:
+a callable pytree of its closure variables.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Default:
     """A default that is computed where the function is defined.
 
     Attributes:
-        name: The variable that it is kept in.
+        name: The variable that keeps it.
     """
 
     name: str
@@ -44,17 +44,17 @@ class Default:
 
 @dataclass(frozen=True, eq=False)
 class Template:
-    """A function defined inside another, without the values that it captures.
+    """A function defined inside another, without the values of its closure variables.
 
     Attributes:
-        key: What it is known by: the function around it, and its code.
-        source: Where it is written.
-        captured: Variables of the functions around that it, or what it calls, reads or assigns.
-        changed: Those that it assigns, or of whose values it changes a part.
-        bound: Those that it declares ``nonlocal``: they may be bound to other values.
-        scope: Functions inside of others that it sees by their names, itself among them.
-        is_recursive: Whether it calls itself, or what it calls does.
-        defaults: Defaults that are computed where it is defined, by the variable that each is kept in.
+        key: Its key: that of the enclosing function, and its code.
+        source: Its source.
+        captured: Its closure variables, and those of its callees.
+        changed: The closure variables that it assigns, or whose values it changes in part.
+        bound: The closure variables that it declares ``nonlocal``, so that they may be bound to other values.
+        scope: The inner functions that it sees by name, itself included.
+        is_recursive: Whether it, or a callee, calls itself.
+        defaults: Defaults that are computed where it is defined, by the variable that keeps each.
     """
 
     key: Hashable
@@ -74,11 +74,11 @@ class Template:
 
     @property
     def is_followed(self) -> bool:
-        """Whether JAX cannot trace it as it stands: it assigns variables around it, or calls itself."""
+        """Whether JAX cannot trace it: it assigns closure variables, or calls itself."""
         return bool(self.changed) or self.is_recursive
 
     def function(self, values: Mapping[str, Any]) -> types.FunctionType:
-        """The Python function that has captured some values."""
+        """The Python function with these values of its closure variables."""
         plain = self.source.function
         names = zip(plain.__code__.co_freevars, plain.__closure__ or (), strict=True)
         cells = tuple(self._cell(name, cell, values) for name, cell in names)
@@ -99,18 +99,18 @@ class Template:
 @jax.tree_util.register_pytree_node_class
 @dataclass(frozen=True, eq=False)
 class Closure:
-    """A function defined inside another with what it captures, as a value.
+    """A function defined inside another with the values of its closure variables, as a value.
 
     Attributes:
         template: The function.
-        values: What it captures, in the order of ``template.captured``.
+        values: The values, in the order of ``template.captured``.
     """
 
     template: Template
     values: tuple[Any, ...]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run it as JAX traces it.
+        """Call it as JAX would trace it.
 
         Raises:
             UnsupportedSyntaxError: It cannot be traced, and has to be followed.
@@ -123,7 +123,7 @@ class Closure:
         return self.plain()(*args, **kwargs)
 
     def plain(self) -> types.FunctionType:
-        """The Python function."""
+        """The Python function with the closure's values."""
         return self.template.function(dict(zip(self.template.captured, self.values, strict=True)))
 
     def tree_flatten(self) -> tuple[tuple[Any, ...], Template]:
@@ -135,25 +135,25 @@ class Closure:
 
 
 def closure(template: Template, *values: Any) -> Closure:
-    """The function with what it captures."""
+    """A function with the values of its closure variables."""
     return Closure(template, values)
 
 
 def captured_value(function: Closure, index: int) -> Any:
-    """One of the values that a function captures."""
+    """The value of one closure variable of a function."""
     return function.values[index]
 
 
 def nested_functions(
     source: Source, key: Hashable, local: frozenset[str], scope: Mapping[str, Template]
 ) -> dict[str, Template]:
-    """The functions that a function sees by their names and that are defined inside it or inside of one around it.
+    """The inner functions that a function sees by name, defined inside it or in an enclosing function.
 
     Args:
         source: The function.
-        key: What it is known by.
-        local: Its variables, those that it captures among them.
-        scope: What the functions around it define.
+        key: Its key.
+        local: Its variables, closure variables included.
+        scope: The inner functions of the enclosing functions.
 
     Raises:
         UnsupportedSyntaxError: A name is that of two functions, or of a function and a variable.
@@ -170,7 +170,7 @@ def nested_functions(
 def unnamed_function(
     source: Source, key: Hashable, local: frozenset[str], scope: Mapping[str, Template], node: ast.Lambda
 ) -> Template:
-    """A lambda that stands in an expression; the other arguments are those of ``nested_functions``."""
+    """The template of a lambda inside an expression; the other arguments are those of ``nested_functions``."""
     part = _Part("lambda", node, _function(source, node, local), local, frozenset(scope))
     return _template(part, [part], source, key, scope, scope)
 
@@ -204,7 +204,7 @@ def _template(
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """A definition, and what it says by itself."""
+    """The definition of an inner function, by itself."""
 
     name: str
     node: Node
@@ -218,7 +218,7 @@ class _Part:
 
     @property
     def calls(self) -> list[str]:
-        """Names of functions inside of others."""
+        """The names of inner functions that it refers to."""
         return [name for name in self.function.__code__.co_freevars if name in self.scope]
 
     @property
@@ -227,22 +227,22 @@ class _Part:
 
     @property
     def bound(self) -> list[str]:
-        """Variables around it that it, or a function inside of it, declares ``nonlocal``."""
+        """The closure variables that it, or a function inside it, declares ``nonlocal``."""
         return [name for node in ast.walk(self.node) if isinstance(node, ast.Nonlocal) for name in node.names]
 
     @property
     def assigns(self) -> list[str]:
-        """Variables around it that it, or a function inside of it, assigns, or of whose values it changes a part."""
+        """The closure variables that it, or a function inside it, assigns or changes in part."""
         return [*self.bound, *(name for name in changes_of(self.definition, inside=True) if name in self.captured)]
 
     @property
     def defaults(self) -> dict[str, ast.expr]:
-        """The defaults that are computed where the function is defined, by the variable that each is kept in."""
+        """The defaults that are computed where the function is defined, by the variable that keeps each."""
         return {d.name: e for d, e in _defaults(self.node) if isinstance(d, Default)}
 
 
 def _reached(part: _Part, parts: Sequence[_Part]) -> list[_Part]:
-    """A definition and those beside it that it calls, directly or not."""
+    """A definition and the definitions beside it that it calls, directly or indirectly."""
     by_name = {p.name: p for p in parts}
     found, pending = {part.name: part}, [part]
     while pending:
@@ -254,7 +254,7 @@ def _reached(part: _Part, parts: Sequence[_Part]) -> list[_Part]:
 
 
 def _definitions(source: Source) -> Iterator[tuple[str, Node]]:
-    """The functions that are defined in a function itself, and lambdas that are given a name once and for all."""
+    """The functions that are defined directly in a function, and lambdas assigned to a name that has no other value."""
     nodes = [node for statement in source.node.body for node in own_parts(statement)]
     stores: dict[str, list[ast.AST]] = {}
     for node in nodes:
@@ -279,7 +279,7 @@ def _definitions(source: Source) -> Iterator[tuple[str, Node]]:
 
 
 def _function(source: Source, node: Node, local: frozenset[str]) -> types.FunctionType:
-    """The function of a definition, as Python would make it, with nothing in the cells of the function around."""
+    """The function of a definition, as Python would make it, with empty cells for variables of the enclosing one."""
     around = source.function
     code = _code(around.__code__, node)
     if code is None:
@@ -303,7 +303,7 @@ def _function(source: Source, node: Node, local: frozenset[str]) -> types.Functi
 
 
 def _defaults(node: Node) -> list[tuple[Any, ast.expr]]:
-    """Each default, as a Python object if it is written out, and the expression."""
+    """Each default with its expression: a Python object if it is a literal, else a ``Default``."""
     expressions = [*node.args.defaults, *(d for d in node.args.kw_defaults if d is not None)]
     name = node.name if isinstance(node, ast.FunctionDef) else f"lambda_{node.lineno}_{node.col_offset}"
     kept = [f"_hb_{name}_{index}" for index in range(len(expressions))]
@@ -311,7 +311,7 @@ def _defaults(node: Node) -> list[tuple[Any, ast.expr]]:
 
 
 def _code(around: types.CodeType, node: Node) -> types.CodeType | None:
-    """What a definition was compiled to, among what is inside of the function around it."""
+    """The compiled code of a definition among the constants of the enclosing function; None if it is not unique."""
     name = node.name if isinstance(node, ast.FunctionDef) else "<lambda>"
     line = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
     inside = [code for code in around.co_consts if isinstance(code, types.CodeType)]

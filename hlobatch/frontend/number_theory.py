@@ -1,6 +1,6 @@
-"""Functions on integers that JAX has not (``gcd``, ``isqrt``, ``comb``, …) -> code on values that differ between lanes.
+"""Functions on integers that JAX lacks (``gcd``, ``isqrt``, ``comb``, …) -> code on values that differ between lanes.
 
-Results are exact in as many bits as an integer has. A result with more bits wraps around, as that of a product does.
+Results are exact in the bits of an integer. A result with more bits wraps around, as that of a product does.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from hlobatch.frontend.lane_numbers import as_index, as_int, default
 
 
 def integer(value: Any, what: str) -> Any:
-    """A number that has to be an integer, as one of Python's."""
+    """A number that has to be an integer, as a Python integer."""
     value = as_index(value, what)
     return as_int(value) if is_array(value) else value
 
 
 def isqrt(n: Any, /) -> Any:
-    """The whole part of a square root: that of the floats, corrected."""
+    """The integer part of a square root: that of the floats, corrected."""
     n = integer(n, "isqrt")
     fails_as_in_python(ValueError, "isqrt() argument must be nonnegative", n < 0)
     dtype = jnp.dtype(f"uint{8 * n.dtype.itemsize}")
@@ -63,12 +63,12 @@ def _pairwise(function: Any, name: str) -> Any:
 
 
 def _size(value: Any, dtype: Any) -> Any:
-    """The absolute value of a number of some dtype, which has a bit more than the dtype if it is the least one's."""
+    """The absolute value of a number of a dtype, unsigned, since that of the least number needs another bit."""
     return abs(jnp.asarray(value, dtype)).astype(f"uint{8 * dtype.itemsize}")
 
 
 def factorial(n: Any, /) -> Any:
-    """``n!``. All bits that a number has are zero from some ``n`` on."""
+    """``n!``. From some ``n`` on, all bits of the result are zero."""
     n = integer(n, "factorial")
     fails_as_in_python(ValueError, "factorial() not defined for negative values", n < 0)
     bits = 8 * n.dtype.itemsize
@@ -91,8 +91,9 @@ def perm(n: Any, k: Any = None, /) -> Any:
 def comb(n: Any, k: Any, /) -> Any:
     """The number of ways to choose ``k`` of ``n``.
 
-    It has more bits than numbers have where more than about half of them are chosen, from those or from the rest. A
-    product of ``i`` numbers in a row can be divided by ``i``, of which what divides the product so far goes first.
+    Unless ``k`` or ``n - k`` is less than about half the number of bits, the result has too many bits. A product of
+    ``i`` successive numbers is divisible by ``i``; a divisor that it shares with the product so far is divided out
+    first.
     """
     n, k = (jnp.asarray(integer(v, "comb")) for v in (n, k))
     _check_not_negative(n, k)
@@ -111,7 +112,7 @@ def _check_not_negative(n: Any, k: Any) -> None:
 
 
 def power_modulo(base: Any, exponent: Any, modulus: Any) -> Any:
-    """``pow(base, exponent, modulus)``, which has the modulus's sign; a negative exponent is one of the inverse."""
+    """``pow(base, exponent, modulus)``, with the sign of the modulus; a negative exponent is a power of the inverse."""
     base, exponent, modulus = (jnp.asarray(integer(v, "pow")) for v in (base, exponent, modulus))
     fails_as_in_python(ValueError, "pow() 3rd argument cannot be 0", modulus == 0)
     signed = jnp.result_type(*together([base, modulus]))
@@ -133,7 +134,7 @@ def power_modulo(base: Any, exponent: Any, modulus: Any) -> Any:
 
 
 def _inverse_where(wanted: Any, number: Any, modulus: Any) -> Any:
-    """The inverse of a number where it is wanted, by Euclid's algorithm, else the number."""
+    """The inverse of a number modulo another where ``wanted`` holds, by Euclid's algorithm; elsewhere the number."""
 
     def step(state: tuple[Any, ...]) -> tuple[Any, ...]:
         old, rest, factor, other = state
@@ -148,7 +149,9 @@ def _inverse_where(wanted: Any, number: Any, modulus: Any) -> Any:
 
 
 def multiply_modulo(a: Any, b: Any, modulus: Any) -> Any:
-    """``a * b % modulus`` of unsigned numbers below the modulus, whose product has twice as many bits.
+    """``a * b % modulus`` of unsigned numbers less than the modulus; the product has twice as many bits.
+
+    A two-digit number is divided by a one-digit one, with digits of half the bits.
 
     The remainder of a number of two digits by one of one, in digits of half as many bits.
 

@@ -1,6 +1,6 @@
-"""NumPy's functions -> those of ``jax.numpy`` of the same name, on values that differ between lanes.
+"""NumPy's functions -> the functions of ``jax.numpy`` of the same name, on values that differ between lanes.
 
-Where all arguments are known, NumPy itself runs. What it does in place, or writes elsewhere, is refused.
+If all arguments are known, NumPy itself runs. Functions that work in place, and ``out=``, are refused.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ _ROOMS: Final[tuple[tuple[str, ModuleType, ModuleType], ...]] = (
     ("np.fft", np.fft, jnp.fft),
 )
 _NAMESAKES: Final = {"asanyarray": jnp.asarray, "ascontiguousarray": jnp.asarray, "fix": jnp.trunc}
-"""What JAX has under another name."""
+"""Functions with another name in JAX."""
 _IN_PLACE: Final = ("copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask")
 _SEQUENCES_OF_ARRAYS: Final = ("Sequence", "sequence", "tuple", "list")
 """Words in the annotation of a parameter that takes several arrays, and not only one."""
 
 
 def canonical(dtype: Any) -> Any:
-    """A dtype of NumPy's as the one that JAX has in its place, without a word; anything else as it is."""
+    """A dtype of NumPy's as JAX's, without JAX's warning about fewer bits; any other object unchanged."""
     is_dtype = isinstance(dtype, np.dtype) or (isinstance(dtype, type) and issubclass(dtype, np.generic))
     return jax.dtypes.canonicalize_dtype(dtype) if is_dtype and np.dtype(dtype).kind in "biufc" else dtype
 
 
 def _counterpart(name: str, known: Any, function: Function) -> Function:
-    """The function of ``jax.numpy``, of arguments as NumPy takes them: sequences for arrays, and any dtype."""
+    """The function of ``jax.numpy``, which accepts arguments as NumPy does: sequences as arrays, and any dtype."""
     is_elementwise = isinstance(known, np.ufunc)
 
     def meaning(*args: Any, **kwargs: Any) -> Any:
@@ -53,7 +53,7 @@ def _counterpart(name: str, known: Any, function: Function) -> Function:
 
 @functools.cache
 def _array_parameters(function: Function) -> dict[str, bool]:
-    """For each parameter, in order, whether it is one array."""
+    """For each parameter, in order, whether its annotation says that it is one array."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
@@ -102,7 +102,7 @@ def _in_place(name: str) -> Function:
 
 
 def _conversion(dtype: Any) -> Function:
-    """A dtype that is called."""
+    """A call of a dtype."""
 
     def convert(value: Any = 0, /) -> Any:
         return jnp.asarray(value).astype(canonical(dtype))
@@ -151,7 +151,7 @@ def _of_ufunc(method: str) -> Function:
 
 
 def _of_array(method: str) -> Function:
-    """A method of an array of NumPy's whose arguments differ between lanes."""
+    """A method of a NumPy array, for arguments that differ between lanes."""
 
     def meaning(array: np.ndarray, *args: Any, **kwargs: Any) -> Any:
         known = jnp.asarray(array)

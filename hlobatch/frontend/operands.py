@@ -1,12 +1,12 @@
-"""An expression -> its operands, in the order in which Python evaluates them, and the expression with others.
+"""An expression -> its operands, in the order in which Python evaluates them, and the expression with other operands.
 
 ::
 
     f(x, *y, key=z)          f, x, y, z
-    o.items[i].append(x)     o, i, x          what a method changes is looked up by way of a name and its keys
+    o.items[i].append(x)     o, i, x          the receiver of a change is found from its root variable and keys
     {a: b, c: d}             a, b, c, d
 
-An operand is an expression that has a value by itself, which a variable can hold: a slice and ``*y`` are none.
+An operand is an expression with a value of its own, which a variable can hold: a slice and ``*y`` are none.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _STEPS = (ast.Attribute, ast.Subscript)
 
 
 def operands_of(node: ast.AST) -> list[ast.expr]:
-    """The operands of an expression, or of a place that is assigned to."""
+    """The operands of an expression, or of the target of an assignment."""
     return [part for part in _parts(node, _inside(node)) if isinstance(part, ast.expr)]
 
 
 def with_operands(node: Tree, others: Mapping[int, ast.expr]) -> Tree:
-    """An expression with other operands, which are given by the ids of those that it has."""
+    """An expression with other operands in place of those with these ids."""
     inside = _inside(node)
 
     def other(part: Any) -> Any:
@@ -40,7 +40,7 @@ def with_operands(node: Tree, others: Mapping[int, ast.expr]) -> Tree:
 
 
 def _inside(node: ast.AST) -> frozenset[int]:
-    """The ids of the items and attributes on the way to what is assigned to, or what a method is of."""
+    """The ids of the items and attributes on the way to the target of an assignment, or to the receiver of a change."""
     found, step = set[int](), node
     if isinstance(node, ast.Call):
         if not isinstance(node.func, ast.Attribute):

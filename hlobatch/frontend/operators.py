@@ -1,4 +1,4 @@
-"""Operators of the syntax tree -> their names in the module ``operator``; between underscores, those of methods."""
+"""Operators of the syntax tree -> their names in ``operator``; with underscores around them, the names of methods."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ BINARY: Final[dict[type[ast.operator], str]] = {
     ast.BitXor: "xor",
     ast.MatMult: "matmul",
 }
-"""All but ``**``, which is done in a way of its own."""
+"""All binary operators but ``**``, which has a function of its own."""
 UNARY: Final[dict[type[ast.unaryop], str]] = {ast.Invert: "invert", ast.USub: "neg", ast.UAdd: "pos"}
-"""All but ``not``, which has no method."""
+"""All unary operators but ``not``, which has no method."""
 COMPARISONS: Final[dict[type[ast.cmpop], str]] = {
     ast.Eq: "eq",
     ast.NotEq: "ne",
@@ -30,4 +30,4 @@ COMPARISONS: Final[dict[type[ast.cmpop], str]] = {
     ast.Gt: "gt",
     ast.GtE: "ge",
 }
-"""Those of two values; not ``in`` and ``is``."""
+"""Comparisons of two values, without ``in`` and ``is``."""

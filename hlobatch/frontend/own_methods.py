@@ -1,11 +1,11 @@
-"""An operation on objects of the user's classes -> what the methods give that Python calls for it, as they are meant.
+"""An operation on objects of the user's classes -> the result of the methods that Python calls for it.
 
 ::
 
     v + w          V.__add__(v, w), or W.__radd__(w, v)
     v != w         V.__ne__(v, w), or not V.__eq__(v, w)
 
-Python would call them by itself, with the code that they have, in which a flag plus a flag is what JAX makes of it.
+If Python called the methods itself, they would run their own code, in which the sum of two bools has JAX's meaning.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ _REFLECTED: Final = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq",
 
 
 def own_method(value: Any, name: str) -> types.FunctionType | None:
-    """The method of a value's class, if that is one of the user's functions."""
+    """The method of this name of a value's class, if the user has written it; else None."""
     found = getattr(type(value), name, None)
     return found if isinstance(found, types.FunctionType) and is_users(found) else None
 
 
 def by_methods(operation: str, *operands: Any) -> Any:
-    """What the user's methods give for an operation of the module ``operator``.
+    """The result of the user's methods for an operation, named as in ``operator``.
 
     Args:
-        operation: Without underscores; with an ``i`` before it, if it is one in place.
+        operation: The name, with an ``i`` before it for an operation in place.
         *operands: One or two.
 
     Returns:
-        ``NotImplemented`` if none of the operands' classes has such a method, or none of these takes the other operand.
+        ``NotImplemented`` if no operand's class has such a method, or none of the methods accepts the other operand.
     """
     if not any(own_method(operand, name) for operand in operands for name in _names(operation)):
         return NotImplemented
@@ -50,14 +50,14 @@ def by_methods(operation: str, *operands: Any) -> Any:
 
 
 def _names(operation: str) -> tuple[str, ...]:
-    """The methods that Python may call for an operation."""
+    """The names of the methods that Python may call for an operation."""
     plain = operation.removeprefix("i") if operation != "invert" else operation
     reflected = _REFLECTED.get(plain, f"r{plain}")
     return f"__{operation}__", f"__{plain}__", f"__{reflected}__", *(("__eq__",) if operation == "ne" else ())
 
 
 def _methods(operation: str, left: Any, *right: Any) -> Iterator[tuple[Callable[..., Any], Any, tuple[Any, ...]]]:
-    """The user's methods that Python calls in turn, each with its object and its other operands."""
+    """The user's methods that Python tries in turn, each with its object and its other operands."""
     in_place, plain, reflected, *_ = _names(operation)
     forward = [(name, left, right) for name in dict.fromkeys((in_place, plain))]
     backward = [(reflected, other, (left,)) for other in right]

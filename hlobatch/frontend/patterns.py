@@ -1,4 +1,4 @@
-"""``match`` -> tests and assignments, as ``if`` and ``elif`` would do them.
+"""``match`` -> tests and assignments, as with ``if`` and ``elif``.
 
 ::
 
@@ -8,8 +8,8 @@
         case (w, h):                      area = 3.14 * r * r
             area = w * h              elif is_sequence(shape, 2, False): …
 
-What a subject is made of is the same in every lane: questions about it are decided when the program is built, and the
-cases that do not fit are not even traced. Names are bound once the whole pattern fits, before its guard is asked.
+The structure of a subject is the same in every lane: tests of it are decided when the program is built, and cases that
+do not fit are not even traced. Names are bound once the whole pattern fits, before its guard is evaluated.
 
 Reference: PEP 634.
 """
@@ -27,7 +27,7 @@ from hlobatch.ir.ops import GotoOp
 
 
 class Lowering(Protocol):
-    """What a ``match`` needs of the lowering of the function around it."""
+    """The part of the lowering of a function that a ``match`` needs."""
 
     blocks: BlockBuilder
 
@@ -48,7 +48,7 @@ class MatchLowering:
         self.node = node
 
     def lower(self) -> None:
-        """Emit the statement; control goes on behind it if some case lets it."""
+        """Emit the statement; control goes on behind it if any case falls through."""
         blocks, node = self.lowering.blocks, self.node
         subject = self._subject()
         after = blocks.name("after_match")
@@ -77,7 +77,7 @@ class MatchLowering:
         return self.lowering.location(node)
 
     def _subject(self) -> ast.expr:
-        """The subject, evaluated once; what a pattern or a guard assigns does not change it."""
+        """The subject, evaluated once, in a variable that no pattern or guard assigns."""
         value = self.lowering.simple(self.node.subject)
         name = self.lowering.as_variable(value, self.node.subject)
         if isinstance(value, ast.Name) and name == value.id and name in _assigned(self.node):
@@ -85,7 +85,7 @@ class MatchLowering:
             self.lowering.assign(name, value, self.node.subject)
         return load(name, self.node.subject)
 
-    # Patterns: each emits what binds its captures, and a branch to ``otherwise`` where it does not fit.
+    # Patterns: each emits code that binds its captures, and a branch to ``otherwise`` if it does not fit.
 
     def _pattern(self, pattern: ast.pattern, subject: ast.expr, otherwise: str) -> None:
         match pattern:
@@ -118,7 +118,7 @@ class MatchLowering:
         self.lowering.blocks.start(fits, self._location(pattern))
 
     def _part(self, pattern: ast.pattern, value: ast.expr, otherwise: str) -> None:
-        """Match a part of the subject, which is evaluated once."""
+        """Match a part of the subject, evaluated once."""
         if isinstance(pattern, ast.MatchAs) and pattern.name is None:
             return
         name = self.lowering.as_variable(value, pattern)
@@ -205,7 +205,7 @@ def _assigned(node: ast.Match) -> set[str]:
 
 
 def _capture(name: str | None) -> str:
-    """Where a capture waits until the whole pattern fits."""
+    """The temporary that holds a capture until the whole pattern fits."""
     return f"_hb_capture_{name}"
 
 
