@@ -1,4 +1,4 @@
-"""What JAX does with a primitive that stands for a function: its derivative and its batch are those of the function."""
+"""Derivative and batching rules of a primitive that stands for a function: those of the function."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from hlobatch._jax import NOT_MAPPED, is_zero, zero_like
 from hlobatch.gradients.arrays import is_differentiable, with_values
 
 Function = Callable[..., list[Any]]
-"""From the operands of a primitive to its results."""
+"""Maps the operands of a primitive to its results."""
 
 
 def jvp_of(function: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
-    """The results of a function and their tangents; operands without a tangent are constants."""
+    """The results of a function and their tangents; operands whose tangent is a symbolic zero are constants."""
     moving = [i for i, t in enumerate(tangents) if not is_zero(t)]
 
     def of_moving(*some: Any) -> list[Any]:
@@ -25,7 +25,7 @@ def jvp_of(function: Function, primals: Sequence[Any], tangents: Sequence[Any]) 
 
 
 def linearize_of(function: Function, has_tangent: Sequence[bool], values: Sequence[Any]) -> Any:
-    """The results of a function, which of them have tangents, what is kept, and what is linear in tangents."""
+    """The results, whether each has a tangent, the residuals (none), and the function that is linear in tangents."""
     moving = [i for i, has in enumerate(has_tangent) if has]
 
     def of_moving(*some: Any) -> list[Any]:
@@ -42,6 +42,6 @@ def linearize_of(function: Function, has_tangent: Sequence[bool], values: Sequen
 
 
 def batched(function: Function, operands: Sequence[Any], dims: Sequence[Any]) -> Any:
-    """The results of a function that is mapped over an axis of some operands, and that axis of each result."""
+    """The results of a function mapped over an axis of some operands, and the mapped axis of each result."""
     results = jax.vmap(function, [None if d is NOT_MAPPED else d for d in dims])(*operands)
     return results, [0] * len(results)

@@ -1,4 +1,4 @@
-"""The Python stack -> the place in the user's code, outside of hlobatch, that a call was made from."""
+"""Finds the place in the user's code, outside of hlobatch, from which hlobatch was called."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ R = TypeVar("R")
 
 
 def at_the_call(function: Callable[P, R]) -> Callable[P, R]:
-    """Have errors that ``function`` raises say where the user calls it, if they have no place in the user's code.
+    """Decorate ``function`` such that errors without a place in the user's code get that of the call.
 
-    For what is built on hlobatch, as its sampler is.
+    It is for packages that use hlobatch, such as its sampler.
     """
 
     @functools.wraps(function)
@@ -31,7 +31,7 @@ def at_the_call(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def is_in_function_with_derivative() -> bool:
-    """Whether this is called by a function that ``jax.custom_jvp`` or ``jax.custom_vjp`` made."""
+    """Whether a function made by ``jax.custom_jvp`` or ``jax.custom_vjp`` is among the callers."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and not frame.f_code.co_filename.endswith("/jax/_src/custom_derivatives.py"):
         frame = frame.f_back

@@ -1,9 +1,9 @@
-"""Derivatives of a run: what ``jax.jvp``, ``jax.linearize``, ``jax.vjp`` and ``jax.grad`` make of a batched function.
+"""Derivative rules of a run, for ``jax.jvp``, ``jax.linearize``, ``jax.vjp`` and ``jax.grad`` of a batched function.
 
-``run_p`` is the primitive of a run. Forward mode runs the program with tangents in its place. Reverse mode runs the
-program itself, and leaves ``tangents_p`` behind, which is linear in tangents; where JAX transposes that, the program
-with cotangents is run: forward once more, with a tape, and back. What is run is a plan in each case, so that it may be
-batched, exported and differentiated again.
+``run_p`` is the primitive of a run. Forward mode replaces it by a run of the program with tangents. Reverse mode runs
+the program itself, and leaves ``tangents_p`` behind, which is linear in tangents; when JAX transposes that, the program
+with cotangents is run: forward once more, with a tape, and back. Each of these programs is run by a plan, so that it
+can be batched, exported and differentiated again.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ class Tangents(NamedTuple):
     """The plan that runs a program with tangents.
 
     Attributes:
-        plan: It takes the tangents behind the inputs.
-        results: The positions of the results that have tangents, which are behind all results.
+        plan: The plan, which takes the tangents after the inputs.
+        results: The positions of the results that have tangents; these tangents come after all results.
     """
 
     plan: Plan
@@ -64,8 +64,8 @@ class Cotangents(NamedTuple):
     """The plan that runs a program with cotangents.
 
     Attributes:
-        plan: It takes cotangents behind the inputs.
-        inputs: The positions of the inputs whose cotangents it gives, behind all results.
+        plan: The plan, which takes the cotangents of results after the inputs.
+        inputs: The positions of the inputs whose cotangents it returns, after all results.
         results: The positions of the results whose cotangents it takes.
     """
 
@@ -81,7 +81,7 @@ def _input_arrays(plan: Plan) -> list[Array]:
 
 
 def _tangents(plan: Plan, inputs: tuple[int, ...]) -> Tangents:
-    """The plan with tangents of the inputs at some positions."""
+    """The plan with tangents of the inputs at these positions."""
 
     def made() -> Tangents:
         arrays = _input_arrays(plan)
@@ -98,7 +98,7 @@ def _tangents(plan: Plan, inputs: tuple[int, ...]) -> Tangents:
 
 
 def _cotangents(plan: Plan, inputs: tuple[int, ...], results: tuple[int, ...]) -> Cotangents:
-    """The plan with cotangents of the inputs at some positions, given those of some results."""
+    """The plan with cotangents of the inputs at some positions, given the cotangents of some results."""
 
     def made() -> Cotangents:
         arrays, result = _input_arrays(plan), plan.specialized.vars_out[0]
@@ -117,31 +117,31 @@ def _cotangents(plan: Plan, inputs: tuple[int, ...], results: tuple[int, ...]) -
 
 
 def run(plan: Plan, captured: Sequence[Any], inputs: Sequence[Any], like: Plan) -> list[Any]:
-    """The results of a run, whether it is stopped, and the fates of its inputs.
+    """The results of a run, the code of what stopped it, and the status of its inputs.
 
-    It runs at once where nothing is traced: stacks grow then, and what goes wrong is raised.
+    It runs now unless an operand is a tracer; then stacks grow, and errors are raised.
 
     Args:
-        plan: What is run.
-        captured: The arrays that another plan captures; this one captures them in another order.
-        inputs: Its inputs.
-        like: That other plan.
+        plan: The plan to run.
+        captured: Values of the arrays that the plan ``like`` captures, in its order.
+        inputs: The input arrays.
+        like: The plan that ``captured`` belongs to.
     """
     if any(map(is_tracer, (*captured, *inputs))):
         return run_within(plan, inputs, with_captured(plan, like, captured))
     size = plan.batch_size(inputs)
-    avals = log_avals(plan, size) if plan.has_effects else []  # whose entries the host has done by then
+    avals = log_avals(plan, size) if plan.has_effects else []  # empty: the run carries out its effects itself
     logs = [np.zeros(a.shape, a.dtype) for a in avals]
     return [*at_once(plan, inputs), np.int32(0), np.zeros(size, np.int32), *logs]
 
 
 def _results(plan: Plan, captured: Sequence[Any], inputs: Sequence[Any], like: Plan) -> list[Any]:
-    """The results of a run; where it is stopped, an error."""
+    """The results of a run; raises an error if it is stopped."""
     return results_of(plan, with_captured(plan, like, captured), inputs)
 
 
 def _varied(plan: Plan, has_tangent: Sequence[bool]) -> tuple[int, ...]:
-    """The positions of the inputs that have tangents and may have some."""
+    """The positions of the inputs that have tangents and are differentiable."""
     arrays = [leaf for type_ in plan.in_types for leaf in type_.tensor_leaves]
     return tuple(
         i for i, (leaf, given) in enumerate(zip(arrays, has_tangent, strict=True)) if given and is_differentiable(leaf)
@@ -154,7 +154,7 @@ def _check_whole(params: dict[str, Any]) -> None:
 
 
 def _run_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, plan: Plan, **params: Any) -> Any:
-    """Forward mode: values and tangents together."""
+    """Forward mode: results and tangents together."""
     _check_whole(params)
     captured, inputs = split(plan, primals)
     dots_captured, dots = split(plan, tangents)
@@ -178,7 +178,7 @@ def _run_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, plan: Plan, **p
 
 
 def _run_linearize(has_tangent: Sequence[bool], *primals: Any, plan: Plan, **params: Any) -> Any:
-    """The results, and what is linear in tangents, which knows all inputs."""
+    """The results, and the function that is linear in tangents, with the inputs it keeps."""
     _check_whole(params)
     captured, inputs = split(plan, primals)
     of_captured, of_inputs = split(plan, has_tangent)
@@ -194,7 +194,7 @@ def _run_linearize(has_tangent: Sequence[bool], *primals: Any, plan: Plan, **par
         return outputs, [False] * len(outputs), [], lambda *_: list(map(zero_like, outputs))
     results = _tangents(plan, varied).results
     zeros = list(map(zero_like, outputs))
-    silent = quiet(plan)  # the host has printed in the run above, and does not print again
+    silent = quiet(plan)  # the run above has had its effects on the host already
     known = [*with_captured(silent, plan, captured), *inputs]
 
     def linear(kept: Sequence[Any], *tangents: Any) -> list[Any]:
@@ -209,7 +209,7 @@ def _run_linearize(has_tangent: Sequence[bool], *primals: Any, plan: Plan, **par
 
 
 def _run_halves(unknown: Sequence[bool], *, plan: Plan, **params: Any) -> tuple[Half, Half] | None:
-    """A run with tangents as one without, and what is linear in tangents; if values are known, and tangents are not."""
+    """A run with tangents split into a run without and ``tangents_p``, if only tangents are unknown; else None."""
     if plan.tangents_of is None or any(unknown[: len(unknown) - len(plan.tangents_of[1])]):
         return None
     without, inputs = plan.tangents_of
@@ -219,7 +219,7 @@ def _run_halves(unknown: Sequence[bool], *, plan: Plan, **params: Any) -> tuple[
     after = count + len(_tangents(without, inputs).results)
     others = range(after, after + without.result_arrays - count + 2)
     alike = (*without.input_shared, *(without.input_shared[i] for i in inputs)) == plan.input_shared
-    if plan.has_effects or not alike:  # what lanes share has a tangent in each lane where tangents are mapped over
+    if plan.has_effects or not alike:  # a shared input may have another tangent in each lane, if tangents are mapped
         return None
     first = Half(run_p, {"plan": without, **params}, range(values), [*range(count), *others])
     later = Half(tangents_p, {"plan": without, "inputs": inputs}, range(len(unknown)), range(count, after))
@@ -234,7 +234,7 @@ register_halves(run_p, _run_halves)
 
 
 def _tangents_function(plan: Plan, inputs: tuple[int, ...]) -> Callable[..., list[Any]]:
-    """From captured arrays, inputs and tangents to the tangents of the results that have some."""
+    """The function of captured arrays, inputs and tangents to the tangents of the results that have one."""
     made, count = _tangents(plan, inputs), len(plan.out_type.tensor_leaves)
 
     def linear(*operands: Any) -> list[Any]:
@@ -264,7 +264,7 @@ def _tangents_jvp(primals: Any, tangents: Any, *, plan: Plan, inputs: tuple[int,
 
 
 def _tangents_transpose(cotangents: Sequence[Any], *operands: Any, plan: Plan, inputs: tuple[int, ...]) -> list[Any]:
-    """Reverse mode: the program with cotangents is run."""
+    """Reverse mode: runs the program with cotangents."""
     captured, given = split(plan, operands)
     known = given[: len(plan.input_shared)]
     outputs = _tangents(plan, inputs).results
@@ -291,16 +291,16 @@ def cotangents_of(
     """The results of a run, and the cotangents of its inputs.
 
     Args:
-        plan: What is run.
-        captured: The arrays that it captures.
-        inputs: Its inputs.
+        plan: The plan to run.
+        captured: The captured arrays.
+        inputs: The input arrays.
         varied: The positions of the inputs whose cotangents are wanted.
-        cotangents: Those of its results, by position.
+        cotangents: The cotangents of results, by position.
 
     Raises:
         LaneError: Some lanes are stopped; ``outputs`` is a pair of the result and the cotangents, zero for those lanes,
-            or, where the batch runs in parts, None.
-        Interrupted: The user interrupted it; the same, if anything came back.
+            or None if the batch runs in parts.
+        Interrupted: The user interrupted it; ``outputs`` as above, if there are any.
     """
     given = {i: ct for i, ct in cotangents.items() if not is_zero(ct)}
     if plan.cotangents_of is not None:
@@ -326,9 +326,10 @@ def _of_cotangents(
 ) -> dict[int, Any]:
     """The cotangents of the inputs of a run that computes cotangents itself: reverse mode of reverse mode.
 
-    It gives ``J(x)^T b``, for inputs ``x`` and cotangents ``b``. Given ``v`` for that, the cotangent of ``x`` is the
-    derivative of ``v^T J(x)^T b = b^T (J(x) v)`` by ``x``: what comes back through the program with tangents, which
-    computes ``J(x) v``, for ``b``. And that of ``b`` is ``J(x) v``. So no tape has a tape.
+    The run computes ``J(x)^T b``, for inputs ``x`` and cotangents ``b``. Given a cotangent ``v`` of its result, the
+    cotangent of ``x`` is the derivative of ``v^T J(x)^T b = b^T (J(x) v)`` by ``x``, that is, reverse mode of the
+    program with tangents, which computes ``J(x) v``, for the cotangent ``b``. The cotangent of ``b`` is ``J(x) v``. So
+    no tape is needed for a tape.
     """
     assert plan.cotangents_of is not None
     without, of_inputs, of_results, places, of_given = plan.cotangents_of
@@ -341,7 +342,7 @@ def _of_cotangents(
     if moving:
         made = _tangents(without, moving)
         shared = [len(places) + k for k, i in enumerate(moving) if without.input_shared[i]]
-        run, results = made.plan.unsharing(shared), made.results  # of what lanes share, each has a cotangent here
+        run, results = made.plan.unsharing(shared), made.results  # shared inputs have a cotangent per lane here
         wanted |= {count + k: taken[i] for k, i in enumerate(results) if i in taken}
     operands, of_run = [*known, *tangents.values()], with_captured(run, plan, captured)
     back = {i: place for i, place in enumerate(places) if place in varied}
@@ -356,11 +357,11 @@ def _of_cotangents(
 
 
 def _with_cotangents(error: Stopped, plan: Plan, made: Cotangents, inputs: Sequence[Any]) -> Stopped:
-    """The error of a stopped run, whose results are a pair of those and the cotangents by position."""
+    """The error of a stopped run, with the result and the cotangents by position as its outputs."""
     if error.outputs is None:
         return _of_the_whole(error, plan, inputs)
     result, bars = error.outputs
-    if made.inputs and len(bars[0]) < plan.batch_size(inputs):  # it is the error of a part
+    if made.inputs and len(bars[0]) < plan.batch_size(inputs):  # the error is that of one part
         return _of_the_whole(error, plan, inputs)
     rows = np.asarray(error.unfinished, int)
     finished = [jnp.asarray(x).at[rows].set(0) for x in bars]
@@ -370,7 +371,7 @@ def _with_cotangents(error: Stopped, plan: Plan, made: Cotangents, inputs: Seque
 
 
 def _of_the_whole(error: Stopped, plan: Plan, inputs: Sequence[Any]) -> Stopped:
-    """The error of a batch, of that of one of its parts: that of a run without a tape, of the whole."""
+    """The error of a whole batch in place of that of one part, from a run without cotangents."""
     error.outputs = None
     if not isinstance(error, LaneError):
         return error
@@ -383,7 +384,7 @@ def _of_the_whole(error: Stopped, plan: Plan, inputs: Sequence[Any]) -> Stopped:
 
 
 def _tangents_batching(operands: Sequence[Any], dims: Sequence[Any], *, plan: Plan, inputs: tuple[int, ...]) -> Any:
-    """``jax.vmap`` of what is linear in tangents."""
+    """Batching rule of ``tangents_p``."""
     return batched(_tangents_function(plan, inputs), operands, dims)
 
 
@@ -395,7 +396,7 @@ register_transpose(tangents_p, _tangents_transpose)
 batching.primitive_batchers[tangents_p] = _tangents_batching
 
 
-# What raises the errors of a run inside a trace passes derivatives on
+# Derivatives of ``guard_p``, which passes tangents on
 
 
 def _guard_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, plan: Plan) -> Any:

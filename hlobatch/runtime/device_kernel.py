@@ -1,9 +1,9 @@
-"""A kernel whose threads a device starts all at once -> its call within a JAX computation, and how a batch runs by it.
+"""Runs a kernel whose threads a device starts all at once, on a batch or within a JAX computation.
 
-Such a kernel is an ordinary call of XLA's, which compiles its code together with what is around it. Inside ``jax.jit``
-stacks have as many frames as the user declared. A batch that is run by itself goes on from Python: inputs that want
-more frames run again with larger stacks, and those whose thread has used up its turns run again with more turns, so
-that Ctrl-C is heard between two such passes. All others keep their results.
+The kernel is an ordinary call of XLA's, which compiles its code together with the code around it. Inside ``jax.jit``
+stacks have as many frames as the user declared. A batch outside of other computations is run in passes from Python:
+inputs that need more frames run again with larger stacks, and inputs whose thread has used up its turns run again with
+more turns, so that Ctrl-C takes effect between two passes. All others keep their results.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ from hlobatch.runtime.watch import LOOK_SECONDS, Watch
 from hlobatch.targets.target import Target
 
 FIRST_TURNS: Final = 1 << 20
-"""Turns that a thread makes in the first pass: some tenths of a second of them, by judgement (2026-11) …"""
+"""Turns that a thread makes in the first pass: some tenths of a second, by judgement (2026-11) …"""
 GROWTH_OF_TURNS: Final = 4
-"""… and times as many it makes in the next: what lanes do again that were left off is a third of the run at most."""
+"""… and the factor for each later pass: unfinished lanes start again, which is a third of the run at most."""
 SECONDS_BETWEEN_LOOKS: Final = 1e-3
-"""Seconds between two looks whether a pass is over."""
+"""Seconds between two tests of whether a pass is over."""
 
 Arrays = Sequence[Any]
 
 
 @dataclass(frozen=True)
 class DeviceKernel:
-    """The code of a lane for a device.
+    """The kernel of a plan for a device.
 
     Attributes:
-        shape: What it is made of.
+        shape: The shape that it was made from.
         target: The device.
         module: The code.
     """
@@ -64,14 +64,14 @@ class DeviceKernel:
         """The kernel of a shape.
 
         Args:
-            shape: What it is made of.
+            shape: The shape.
             target: The device.
-            counts: Whether it counts how often blocks run.
-            turns: Whether its threads have only so many turns.
-            checked: Whether each access to memory is checked.
+            counts: Whether it counts executions of blocks.
+            turns: Whether its threads stop after a number of turns.
+            checked: Whether each memory access is checked.
 
         Raises:
-            NoKernelError: There is none, and why.
+            NoKernelError: There is none; the message says why.
         """
         if target.processor is None:
             raise NoKernelError(f"code of its own is made for CPUs and NVIDIA's GPUs, and this is for {target.name!r}")
@@ -84,22 +84,22 @@ class DeviceKernel:
 
     @property
     def declared_frames(self) -> Frames:
-        """Stacks as they are before any has grown."""
+        """The frames before any stack has grown."""
         plan, stacks = self.shape.plan, range(max(self.module.stack_of, default=-1) + 1)
         depths = (plan.tape_depth if k in self.module.tapes else plan.declared_depth for k in stacks)
         return Frames(self.module, tuple(depths))
 
     def grid(self, frames: Frames, size: int, turns: int = FOR_EVER) -> Grid:
-        """What the grid is started with that runs some inputs."""
+        """The launch parameters for a number of inputs."""
         entries, stacks = frames.entries
         threads = self.target.threads_for(size, stacks + self.module.local_bytes)
         table = tuple((int(begin), int(count)) for begin, count in entries)
         return Grid(size, threads, table, stacks, self.module.local_bytes, turns)
 
     def calling(self, grid: Grid) -> Callable[..., list[Any]]:
-        """A function of the arrays that it captures, and inputs, to ``[results…, stopped, status]``, for JAX to trace.
+        """A function of captured arrays and inputs to ``[results…, stopped, status]``, for JAX to trace.
 
-        If it counts blocks, what each thread has counted comes behind.
+        If the kernel counts executions of blocks, each thread's counts come last.
         """
         shape, module = self.shape, self.module
         types = [jax.ShapeDtypeStruct((grid.inputs, *t.shape), t.dtype) for t in shape.result_types]
@@ -123,8 +123,8 @@ def calling(kernel: DeviceKernel, size: int) -> Callable[..., list[Any]]:
     """A function of captured arrays and inputs to ``[results…, stopped, status]``, for JAX to trace.
 
     Args:
-        kernel: What runs; arrays are given in the order in which the loop over all lanes captures them.
-        size: Inputs in the batch.
+        kernel: The kernel; arrays are passed in the order in which the loop over all lanes captures them.
+        size: Number of inputs in the batch.
     """
     shape, plan = kernel.shape, kernel.shape.plan
     call = kernel.calling(kernel.grid(kernel.declared_frames, size))
@@ -141,11 +141,11 @@ def calling(kernel: DeviceKernel, size: int) -> Callable[..., list[Any]]:
 
 @dataclass(frozen=True)
 class Pass:
-    """How a batch runs next.
+    """The parameters of a pass.
 
     Attributes:
-        frames: On the stacks.
-        turns: That a thread may make.
+        frames: The frames on the stacks.
+        turns: Turns that a thread may make.
     """
 
     frames: Frames
@@ -158,10 +158,10 @@ class DeviceRunner:
 
     Attributes:
         kernel: The kernel.
-        size: Inputs in a batch.
-        reason: Why it runs by itself.
-        now: How a batch begins: with what was enough for those before it.
-        growths: How often stacks have grown in the last run.
+        size: Number of inputs in a batch.
+        reason: Why the batch runs as a kernel.
+        now: The parameters of a batch's first pass: those that were enough for earlier batches.
+        growths: Number of times that stacks grew in the last run.
     """
 
     kernel: DeviceKernel
@@ -179,7 +179,7 @@ class DeviceRunner:
         return self.kernel.shape.plan
 
     def __call__(self, inputs: Arrays) -> tuple[list[Any], np.ndarray[Any, Any]]:
-        """The results of a batch as they are stored, and how often each block ran, if that is counted.
+        """The results of a batch as they are stored, and the number of executions of each block, if counted.
 
         Args:
             inputs: Arrays as they are stored.
@@ -187,7 +187,7 @@ class DeviceRunner:
         Raises:
             LaneError: Some inputs have no result.
             Interrupted: The user interrupted it.
-            TimeLimitError: Its time was over.
+            TimeLimitError: Its time limit was reached.
         """
         run = _Run(self, (*self.kernel.shape.captured, *inputs), Watch.of(self.plan, self.size))
         try:
@@ -202,7 +202,7 @@ class DeviceRunner:
         return run.stored or [], run.counts
 
     def call(self, count: int, now: Pass, *, is_first: bool) -> Callable[..., Any]:
-        """What runs all inputs, or some of them and puts their results in the places of those inputs."""
+        """The jitted function that runs all inputs (if ``is_first``), or some and writes their rows of the results."""
         key = count, is_first, now
         if key not in self._calls:
             call = self.kernel.calling(self.kernel.grid(now.frames, count, now.turns))
@@ -227,10 +227,10 @@ class DeviceRunner:
         return stop_error(self.plan, fates, depth=depth, results=run.stored, is_full=run.is_full)
 
     threads = 1
-    """Parts that a batch is divided into."""
+    """Number of parts that a batch is divided into."""
 
     def as_text(self) -> str:
-        """The code of the lane, and what starts the threads; XLA compiles it with what is around it."""
+        """The LLVM IR of the lane and of the launch; XLA compiles it together with the code around it."""
         return self.kernel.module.text
 
     def cost_analysis(self) -> None:
@@ -254,7 +254,7 @@ class DeviceRunner:
 
 
 class _TimeOverError(Exception):
-    """The time of a run is over."""
+    """The time limit of a run was reached."""
 
 
 @dataclass
@@ -262,15 +262,15 @@ class _Run:
     """A run of a batch.
 
     Attributes:
-        runner: Runs it.
+        runner: The runner that it belongs to.
         given: Captured arrays and inputs.
-        watch: Who looks at it, if anybody does.
-        now: How it goes on.
-        status: What becomes of each input; of one that was too deep, also which stack it was.
-        counts: How often each block ran.
-        results: Of all inputs, once there are any.
-        growths: How often stacks have grown.
-        is_full: Whether there is no memory for larger ones.
+        watch: Reports progress and checks the time limit; None if nobody asked for either.
+        now: The parameters of the next pass.
+        status: The status of each input; for a parked one, also which stack was too small.
+        counts: Number of executions of each block.
+        results: The results of all inputs; None before the first pass.
+        growths: Number of times that stacks have grown.
+        is_full: Whether there is no memory for larger stacks.
     """
 
     runner: DeviceRunner
@@ -289,11 +289,11 @@ class _Run:
 
     @property
     def stored(self) -> list[Any] | None:
-        """The results as they are stored, as far as there are any."""
+        """The results as they are stored; None before the first pass."""
         return None if self.results is None else self.runner.kernel.shape.kept_results(self.results)
 
     def finish(self) -> None:
-        """Run all that is left of it."""
+        """Run passes until no input can go on."""
         self._pass(None)
         while (left := self._left()).size:
             if self._is_over():
@@ -303,7 +303,7 @@ class _Run:
             self.watch.end(self._done())
 
     def _left(self) -> np.ndarray[Any, Any]:
-        """The inputs that run next: those that were left off, with more turns; then those that want larger stacks."""
+        """The inputs of the next pass: unfinished ones, with more turns; else those that need larger stacks."""
         left = np.flatnonzero((self.status == Fate.UNSTARTED) | (self.status == Fate.RUNNING))
         if left.size:
             self.now = replace(self.now, turns=self.now.turns * GROWTH_OF_TURNS)
@@ -312,7 +312,7 @@ class _Run:
         return self._deeper(parked) if parked.size else parked
 
     def _deeper(self, parked: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """Those of the parked inputs whose stacks can grow."""
+        """The parked inputs whose stack can be grown, which it is."""
         stacks, frames = (self.status[parked] >> NUMBER) - 1, self.now.frames
         limit = max(config.STACK_DEPTH_LIMIT, self.runner.plan.declared_depth)
         grown = frames.grown(np.unique(stacks).tolist(), limit)
@@ -328,9 +328,10 @@ class _Run:
         return again
 
     def _pass(self, todo: np.ndarray[Any, Any] | None) -> None:
-        """Run some inputs, or all.
+        """Run one pass over some inputs, or all.
 
-        Their number is a power of two, so that few numbers are compiled for; the last one runs as often as that takes.
+        Their number is rounded up to a power of two, so that few sizes are compiled; the last input is repeated to fill
+        up.
         """
         size, found = self.runner.size, len(self.runner.kernel.shape.result_types)
         wanted = size if todo is None else len(todo)
@@ -347,20 +348,20 @@ class _Run:
         self.status[... if todo is None else todo] = said
 
     def _is_over(self) -> bool:
-        """Whether the time of the run is over, whose progress is told."""
+        """Report progress; whether the time limit is reached."""
         return self.watch is not None and self.watch.look(self._done)
 
     def _done(self) -> int:
-        """How many inputs have come to their end."""
+        """Number of inputs that have ended."""
         on_their_way = (Fate.RUNNING, Fate.UNSTARTED, Fate.PARKED)
         return int(np.isin(self.status & FATES, on_their_way, invert=True).sum())
 
 
 def _wait(outputs: Arrays, is_over: Callable[[], bool]) -> None:
-    """Wait for a pass so that a signal is heard; what the device has begun it does to the end of the pass.
+    """Wait for a pass such that signals are handled meanwhile; a pass that the device has begun runs to its end.
 
     Raises:
-        _TimeOverError: The time is over.
+        _TimeOverError: The time limit was reached.
     """
     began = looked = perf_counter()
     while not all(x.is_ready() for x in outputs):

@@ -1,4 +1,4 @@
-"""The logs of lanes (``print``, callbacks) -> the user's code that they name, run on the host, in inputs' order."""
+"""Carries out the effects that lanes have logged (``print``, callbacks) on the host, in the order of the inputs."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from hlobatch.runtime.plan import Plan
 
 
 def emit(plan: Plan, found: Sequence[Entry], emission: Emission) -> None:
-    """Have the host do what lanes logged, those of one input in order.
+    """Carry out the logged effects, by input, and for one input in order.
 
     Args:
-        plan: What ran.
-        found: What they logged, each with the number of its input.
-        emission: What they have begun to print.
+        plan: The plan of the run.
+        found: The log entries, each with the number of its input.
+        emission: Carries out an effect.
     """
     for entry in sorted(found, key=lambda entry: entry.input):
         if entry.number is None:
@@ -32,11 +32,11 @@ _LOST: Final = "inside jax.jit a lane has room for so many; called by itself, th
 
 
 def emit_within(plan: Plan, log: Sequence[Any]) -> None:
-    """Have the host do what lanes logged as part of a computation that JAX is tracing, once that is run.
+    """Carry out logged effects in a computation that JAX is tracing, whenever it is run.
 
     Args:
-        plan: What runs.
-        log: The logs, and how many entries each has.
+        plan: The plan of the run.
+        log: The logs, and the number of entries in each.
     """
 
     def report(log: Any, logged: Any) -> None:

@@ -1,4 +1,4 @@
-"""A plan, the size of a batch and room on the stacks -> the jitted function of a run, which JAX lowers and compiles."""
+"""The jitted function of a run, for a plan, a batch size and a stack depth."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hlobatch.strategy.strategy import Strategy
 def entry_point(
     plan: Plan, size: Any, room: Room, *, stats: bool = False, resume: bool = False, spread: bool = False
 ) -> Callable[..., Any]:
-    """The jitted function of a whole batch of a size that may be symbolic."""
+    """The jitted function that runs a whole batch, whose size may be symbolic."""
 
     def make() -> Any:
         strategy = plan.strategy(size, is_alone=not spread)
@@ -32,7 +32,7 @@ def entry_point(
 
 
 def layout_alone(plan: Plan, strategy: Strategy, room: Room, *, stats: bool = False) -> Layout:
-    """The state of a run by itself."""
+    """The layout of a run outside of other computations."""
     how = {"stats": stats, "grows": room.grows, "stretches": plan.may_be_endless}
     return plan.layout(strategy, room.depth, plan.idiom(strategy), **how)
 
@@ -40,9 +40,9 @@ def layout_alone(plan: Plan, strategy: Strategy, room: Room, *, stats: bool = Fa
 def entry_of(
     plan: Plan, strategy: Strategy, layout: Layout, resume: bool, *, shared_given: bool = False
 ) -> Callable[..., list[Any]]:
-    """The function of a run: of captured arrays, inputs, shared values if they are given, and a state that it resumes.
+    """The function of a run: of captured arrays, inputs, shared values if given, and the state if it resumes one.
 
-    It gives back the results and, of a run that may have to go on, what stopped it and the state, packed.
+    It returns the results and, if the run may stop, the code of what stopped it and the state, packed.
     """
     keep_state = layout.may_stop or layout.stats
     how = {"room": Room(layout.depth, layout.grows), "stats": layout.stats, "strategy": strategy}
@@ -59,15 +59,15 @@ def entry_of(
 
 
 def state_position(plan: Plan, layout: Layout, *, shared_given: bool = False) -> int:
-    """The position among a run's operands of the first array of the state that it goes on from."""
+    """The position of the first state array among the operands of a run that resumes one."""
     return len(plan.captured) + len(plan.input_shared) + (len(layout.shared_slots) if shared_given else 0)
 
 
 def donated_of(layout: Layout, first: int) -> tuple[int, ...]:
-    """Positions of the operands to donate: arrays of a state, which a run changes in place instead of copying them.
+    """Positions of the operands to donate: state arrays, which a run then changes in place instead of copying.
 
-    Not donated are the arrays that say what became of the inputs, which are read if the run is interrupted. Of a small
-    state, nothing is donated.
+    Arrays with the status of inputs are not donated, as they are read if the run is interrupted. Of a small state,
+    nothing is donated.
 
     Args:
         layout: The layout of the state.

@@ -1,4 +1,4 @@
-"""Options of ``jax.jit`` and ``jax.vmap`` that ``hb.batch`` does not have -> what to do instead."""
+"""Errors for options of ``jax.jit`` and ``jax.vmap`` that ``hb.batch`` does not have, with advice."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _INSTEAD: Final[Mapping[str, str]] = {
 def refused(
     others: Mapping[str, Any], function: Callable[..., Any] | None, own: Collection[str], place: Location
 ) -> BatchTypeError:
-    """The error for options that there are not.
+    """The error for options that do not exist.
 
     Args:
-        others: The options, at least one.
-        function: The function, if it is given beside them.
-        own: Names of the options that there are.
-        place: Where they are given.
+        others: The unknown options, at least one.
+        function: The function, if it is passed together with them.
+        own: Names of the options that exist.
+        place: The place of the call in the user's code.
     """
     name, value = next(iter(others.items()))
     if name in _INSTEAD:
@@ -43,7 +43,7 @@ def refused(
 
 
 def _names(function: Callable[..., Any] | None, numbers: Any) -> str:
-    """The parameters at some positions, as they would be written."""
+    """The names of the parameters at some positions, as code."""
     code = getattr(function, "__code__", None)
     chosen = [numbers] if isinstance(numbers, int) else list(numbers)
     if code is None or not all(isinstance(i, int) and -code.co_argcount <= i < code.co_argcount for i in chosen):

@@ -1,7 +1,7 @@
-"""A batched function -> what was made of it in earlier calls, found again by what it reads outside.
+"""Keeps programs and executables of a batched function, and finds them by the values that the function reads.
 
-Programs have the values in them that names of a module, attributes of objects and arrays outside had when they were
-made. A call finds those that were made when all that was as it is now; a change back finds what was made before.
+A program contains the values that globals, attributes and captured arrays had when it was made. A call finds the
+programs that were made with the values as they are now; if a value changes back, the earlier programs are found.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from hlobatch.runtime.plan import Executables, Plan
 from hlobatch.runtime.shortcuts import Shortcuts
 
 MOST_KEPT: Final = 8
-"""States of what is read outside of which all that was made is kept. Chosen by judgement (2026-11), not measured."""
+"""Number of earlier states of these values for which programs are kept. Chosen by judgement (2026-11), not measured."""
 
 
 @dataclass(eq=False)
 class Made:
-    """What was made of a function, as long as what it reads outside stays as it is.
+    """Everything made for a function while the values that it reads from outside stay the same.
 
     Attributes:
-        surroundings: That; None as long as nothing was made.
-        plans: By what calls have in common.
-        executables: Those of the plans.
-        shortcuts: Of calls.
-        rooms: By what calls have in common, how many times as much room their containers have as at first.
+        surroundings: These values; None as long as nothing was made.
+        plans: The plan for each kind of call.
+        executables: The executables of the plans, kept alive.
+        shortcuts: The shortcuts of calls.
+        rooms: For each kind of call, the factor on the initial capacity of containers.
     """
 
     surroundings: Surroundings | None = None
@@ -37,11 +37,11 @@ class Made:
     rooms: dict[Any, int] = field(default_factory=dict)
 
     def is_current(self) -> bool:
-        """Whether all that is read outside is as it was."""
+        """Whether all values that are read from outside are as they were."""
         return self.surroundings is None or self.surroundings.are_as_before()
 
     def add(self, key: Any, plan: Plan, values: Sequence[Any]) -> None:
-        """Keep a plan that was made with what these values read; making it may have added to that."""
+        """Keep a plan; ``values`` are the roots of what it reads from outside, to which making it may have added."""
         self.plans[key] = plan
         self.executables.append(plan.executables)
         self.surroundings = Surroundings(values)
@@ -49,18 +49,18 @@ class Made:
 
 @dataclass(eq=False)
 class Kept:
-    """All that is kept of a function.
+    """Everything that is kept for a function.
 
     Attributes:
-        latest: What was made as all was in the last call.
-        earlier: What was made before, the oldest first.
+        latest: What was made for the values at the last call.
+        earlier: What was made for earlier values, the oldest first.
     """
 
     latest: Made = field(default_factory=Made)
     earlier: list[Made] = field(default_factory=list)
 
     def find(self, values: Sequence[Any]) -> Made:
-        """What was made with all that some functions and objects read as it is now; nothing yet, if that is new."""
+        """What was made for the values that some functions and objects read now; empty if these are new."""
         if not self.latest.is_current():
             now = Surroundings(values)
             others = [*self.earlier, self.latest]

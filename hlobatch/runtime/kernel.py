@@ -1,10 +1,10 @@
-"""The machine code of one lane, and the arrays of a batch -> the arrays of results, by threads that run lanes.
+"""Runs a kernel on a batch, with threads that each run one lane (or one gang) after the other.
 
 The calling thread runs lanes itself for some hundredths of a second, since most runs are shorter. After that it leaves
 the inputs to other threads and waits for them, so that a signal such as Ctrl-C reaches it; a word in memory tells the
-other threads to stop. A lane that the calling thread was in the middle of is begun anew by one of them.
+other threads to stop. A lane that the calling thread has not finished is started again by one of them.
 
-A lane that wants more frames than a stack has is run again once that stack is larger; all others keep their results.
+A lane that needs more frames than a stack has is run again once that stack is larger; all others keep their results.
 """
 
 from __future__ import annotations
@@ -29,48 +29,48 @@ from hlobatch.runtime.threads import lanes
 from hlobatch.runtime.watch import Watch
 
 ALIGNED_BYTES: Final = 64
-"""Bytes that what the host hands in is a multiple of."""
+"""Alignment in bytes of the memory that the host passes in."""
 GROWTH_OF_DEPTH: Final = 4
-"""Times as many frames a stack has after it was too small."""
+"""Factor on a stack's frames when it was too small."""
 OWN_SECONDS: Final = 0.03
-"""What the thread that calls runs by itself: as long as a signal may wait."""
+"""Seconds that the calling thread runs lanes itself: as long as a signal may wait."""
 LEAST_SECONDS_FOR_A_THREAD: Final = 2e-4
-"""Seconds of work from which another thread is woken."""
+"""Seconds of work that are worth waking another thread."""
 FIRST_TURNS: Final = 1 << 10
-"""Turns that it makes by itself before it is known how long they take."""
+"""Turns that the calling thread runs at first, before it is known how long they take."""
 MOST_TURNS: Final = 1 << 40
 MEASURABLE_SECONDS: Final = 1e-4
-"""Seconds from which it is known how long turns take …"""
+"""Seconds from which a measurement tells how long turns take …"""
 MOST_GROWTH: Final = 16
-"""… and times as many as before that it makes at most when it is."""
+"""… and the largest factor between the turns of one measurement and the next."""
 TURNS_BETWEEN_LOOKS: Final = 1 << 10
-"""Turns of other threads between two looks whether they are to stop."""
+"""Turns of other threads between two tests of whether to stop."""
 CHUNKS: Final = 16
-"""Times that each thread takes inputs at least, if there are enough inputs."""
+"""Number of times that each thread takes inputs, if there are enough of them."""
 MOST_INPUTS_AT_ONCE: Final = 64
 
 _ON_THEIR_WAY: Final = (Fate.RUNNING, Fate.UNSTARTED, Fate.PARKED)
 
 
 class _TimeOverError(Exception):
-    """The time of a run is over."""
+    """The time limit of a run was reached."""
 
 
 Table = Any
-"""Pointers to the arrays of a kernel, as C has them."""
+"""Pointers to the arrays of a kernel, as a C array."""
 
 
 def table(pointers: Sequence[int]) -> Table:
-    """Pointers as a kernel takes them."""
+    """Pointers in the form in which a kernel takes them."""
     return (ctypes.c_void_p * max(len(pointers), 1))(*pointers)
 
 
 @dataclass(frozen=True)
 class Frames:
-    """How many frames there are on each stack of a lane, and where they lie.
+    """The number of frames on each stack of a lane, and their place in memory.
 
     Attributes:
-        module: What the stacks are of.
+        module: The kernel that has the stacks.
         depths: Frames of each stack.
     """
 
@@ -79,10 +79,10 @@ class Frames:
 
     @property
     def entries(self) -> tuple[np.ndarray[Any, Any], int]:
-        """The table of frames that a kernel reads, ``i64[pieces + stacks, 2]``, and the bytes of those in its memory.
+        """The table of frames that a kernel reads, ``i64[pieces + stacks, 2]``, and the bytes of its stacks in memory.
 
-        For each piece of this memory that is where it begins, and how many frames there are in all, near the thread
-        too; for each stack, how many are not near it.
+        For each piece of this memory, the table has its offset and the total number of frames, those near the thread
+        included; then, for each stack, the number of frames that are not near the thread.
         """
         module, found, taken = self.module, [], 0
         far = [max(0, depth - near) for depth, near in zip(self.depths, module.near, strict=True)]
@@ -93,25 +93,25 @@ class Frames:
         return np.asarray(found or [(0, 0)], np.int64), taken
 
     def grown(self, stacks: Sequence[int], limit: int) -> Frames:
-        """Frames with more of them on some stacks."""
+        """Frames with some stacks grown, none beyond ``limit``."""
         depths = [min(d * GROWTH_OF_DEPTH, max(limit, d)) if k in stacks else d for k, d in enumerate(self.depths)]
         return Frames(self.module, tuple(depths))
 
 
 @dataclass
 class Kernel:
-    """Machine code of a program.
+    """The compiled kernel of a program.
 
     Attributes:
-        module: What it was made of.
-        code: The code.
-        depth: Frames of each stack to begin with …
-        tape_depth: … but for tapes, which have as many as this.
-        most_bytes: That stacks may grow to, or None.
-        frames: What was enough for the runs so far.
-        turns: That the thread that calls makes by itself.
-        seconds: That an input takes, as far as it is known.
-        records: By which other computations call it, for each number of threads.
+        module: The module that the code was compiled from.
+        code: The machine code.
+        depth: Initial frames of each stack …
+        tape_depth: … except tapes, which have this number.
+        most_bytes: Bytes that stacks may grow to; None for no limit.
+        frames: The frames that were enough for the runs so far.
+        turns: Turns that the calling thread runs at a time.
+        seconds: Seconds that an input takes, if known.
+        records: By number of threads and so on, the record by which XLA calls the kernel.
     """
 
     module: KernelModule
@@ -129,40 +129,40 @@ class Kernel:
 
     @property
     def declared_frames(self) -> Frames:
-        """Stacks as they are before any has grown."""
+        """The frames before any stack has grown."""
         stacks = range(max(self.module.stack_of, default=-1) + 1)
         return Frames(self.module, tuple(self.tape_depth if k in self.module.tapes else self.depth for k in stacks))
 
     def takes_long(self, inputs: int, threads: int) -> bool:
-        """Whether a batch is known to take longer than the thread that calls may wait."""
+        """Whether a batch is known to take longer than the calling thread may run it."""
         return self.seconds is not None and self.seconds * inputs > OWN_SECONDS * threads
 
     def threads_for(self, inputs: int, most: int) -> int:
-        """How many threads a batch is worth."""
+        """Number of threads that a batch is worth."""
         worth = most if self.seconds is None else 1 + int(self.seconds * inputs / LEAST_SECONDS_FOR_A_THREAD)
         return max(1, min(most, inputs, worth))
 
     def note_turns(self, turns: int, seconds: float) -> None:
-        """Learn how long turns take."""
+        """Adjust ``turns`` to a measurement."""
         wanted = int(turns * OWN_SECONDS / seconds) if seconds > MEASURABLE_SECONDS else MOST_GROWTH * turns
         if turns >= self.turns or wanted < self.turns:
             self.turns = max(1, min(wanted, MOST_GROWTH * self.turns, MOST_TURNS))
 
     def note_inputs(self, seconds: float) -> None:
-        """Learn how long an input takes."""
+        """Adjust ``seconds`` to a measurement."""
         self.seconds = seconds if self.seconds is None else (self.seconds + seconds) / 2
 
     def run(
         self, arrays: Table, owners: Any, status: np.ndarray[Any, Any], threads: int, watch: Watch | None = None
     ) -> Run:
-        """Run a batch, or what is left of it.
+        """Run a batch, or the inputs of it that are not finished.
 
         Args:
             arrays: Pointers to captured arrays, inputs, shared values and results, in this order.
-            owners: Of the memory that these point to.
-            status: What has become of each input so far.
-            threads: That run at the same time, at most.
-            watch: Who looks at it, if anybody does.
+            owners: The owners of the memory that the pointers point to.
+            status: The status of each input so far.
+            threads: Largest number of threads that run at the same time.
+            watch: Reports progress and checks the time limit; None if nobody asked for either.
         """
         run = Run(self, arrays, owners, status, threads, self.frames, watch)
         run.finish()
@@ -176,20 +176,21 @@ class Run:
     """A run of a batch.
 
     Attributes:
-        kernel: What is run.
-        arrays: On what.
-        owners: Of that memory; who runs lanes keeps them, whatever becomes of who waits for it.
-        status: What becomes of each input, ``i32[inputs]``; of one that was too deep, also which stack it was.
-        threads: At most.
-        frames: On the stacks.
-        watch: Who looks at it, if anybody does.
-        counts: How often each block ran.
-        growths: How often stacks have grown.
-        is_full: Whether there is no memory for larger ones.
-        is_interrupted: Whether the user interrupted it.
-        is_out_of_time: Whether its time was over.
-        is_long: Whether it is left to other threads alone.
-        own_seconds: That the thread that calls has run lanes.
+        kernel: The kernel.
+        arrays: Pointers to the arrays.
+        owners: The owners of the arrays' memory; a thread that runs lanes keeps them alive, even if the caller has
+            left.
+        status: The status of each input, ``i32[inputs]``; for a parked one, also which stack was too small.
+        threads: Largest number of threads.
+        frames: The frames on the stacks.
+        watch: Reports progress and checks the time limit; None if nobody asked for either.
+        counts: Number of executions of each block.
+        growths: Number of times that stacks have grown.
+        is_full: Whether there is no memory for larger stacks.
+        is_interrupted: Whether the user interrupted the run.
+        is_out_of_time: Whether the time limit was reached.
+        is_long: Whether the calling thread no longer runs lanes itself.
+        own_seconds: Seconds that the calling thread has run lanes.
     """
 
     kernel: Kernel
@@ -209,7 +210,7 @@ class Run:
 
     def __post_init__(self) -> None:
         self.counts = np.zeros(self.kernel.module.blocks, np.int64)
-        module = self.kernel.module  # what is left off and begins anew would be counted twice
+        module = self.kernel.module  # a lane that is started again would count twice
         self.is_long = bool(module.blocks) or module.sums or not module.fits_any_stack
 
     @property
@@ -218,7 +219,7 @@ class Run:
         return len(self.status)
 
     def finish(self) -> None:
-        """Run all that is left of it."""
+        """Run all inputs that are not finished."""
         while (left := self._left()).size:
             self.status[left] = Fate.UNSTARTED
             self._pass(left.astype(np.int64) if left.size < self.size else None)
@@ -230,20 +231,20 @@ class Run:
             raise AssertionError("a lane would have left its arrays")
 
     def _left(self) -> np.ndarray[Any, Any]:
-        """The inputs that are to run: those that have not, or were left off; then those that want larger stacks."""
+        """The inputs to run next: those not finished; if there are none, those that need larger stacks."""
         left = np.flatnonzero((self.status == Fate.UNSTARTED) | (self.status == Fate.RUNNING))
         left = left if left.size else self._deeper()
         return self._all_anew() if left.size and self.kernel.module.sums else left
 
     def _all_anew(self) -> np.ndarray[Any, Any]:
-        """All inputs, where what those left off have added to sums is forgotten."""
+        """All inputs, with the sums set back to zero, since unfinished inputs may have added to them."""
         _, results = self.owners
         for array in results:
             array[...] = 0
         return np.arange(self.size)
 
     def _deeper(self) -> np.ndarray[Any, Any]:
-        """The inputs that run again, on larger stacks."""
+        """The inputs that can run again because their stack could be grown, which it is."""
         parked = np.flatnonzero(self.status & FATES == Fate.PARKED)
         if not parked.size:
             return parked
@@ -263,9 +264,9 @@ class Run:
         return again
 
     def _pass(self, todo: np.ndarray[Any, Any] | None) -> None:
-        """Run some of the inputs, all but those that are left off, or want more frames."""
+        """Run some inputs once; ``None`` for all."""
         count = self.size if todo is None else len(todo)
-        shared = np.zeros(2, np.int64)  # the place that is taken next, and the word that stops all
+        shared = np.zeros(2, np.int64)  # the next position to take, and the word that tells threads to stop
         threads = min(self.threads, count)
         calls: list[_Call] = []
         others: list[Future[Any]] = []
@@ -300,7 +301,7 @@ class Run:
         self.counts += sum(call.counts for call in calls)
 
     def _await(self, other: Future[Any]) -> None:
-        """Wait for a thread, and have somebody look at the run meanwhile."""
+        """Wait for a thread; meanwhile report progress and check the time limit."""
         while self.watch:
             try:
                 other.result(self.watch.patience)
@@ -311,7 +312,7 @@ class Run:
         other.result()
 
     def _done(self) -> int:
-        """How many inputs have come to their end."""
+        """Number of inputs that have ended."""
         return int(np.isin(self.status & FATES, _ON_THEIR_WAY, invert=True).sum())
 
     def _run_here(self, call: _Call) -> None:
@@ -325,7 +326,7 @@ class Run:
 
 
 def _wait(other: Future[Any]) -> None:
-    """Let a thread come to its end, which it does soon if it is to stop: nothing of a run goes on after it."""
+    """Wait until a thread that was told to stop has ended, so that no part of a run outlives it."""
     while not other.done():
         with contextlib.suppress(KeyboardInterrupt, CancelledError):
             other.exception()
@@ -333,14 +334,14 @@ def _wait(other: Future[Any]) -> None:
 
 @dataclass
 class _Call:
-    """The operands of the kernel in one thread, and the memory that the thread has for a lane.
+    """A call of the kernel by one thread: its operands, and the thread's memory for a lane.
 
     Attributes:
         fields: The fields of ``Call``.
-        kernel: What it runs.
-        arrays: On what.
-        counts: How often each block ran.
-        kept: Memory that the fields point to.
+        kernel: The kernel.
+        arrays: Pointers to the arrays.
+        counts: Number of executions of each block.
+        kept: Objects whose memory the fields point to.
     """
 
     fields: np.ndarray[Any, Any]
@@ -353,7 +354,7 @@ class _Call:
     def of(
         cls, run: Run, shared: Any, todo: Any, count: int, threads: int, turns: int, *, is_last: bool, row: int
     ) -> _Call:
-        """The call of the kernel by one of the threads of a run."""
+        """The call for one thread of a run."""
         module = run.kernel.module
         entries, stacks = run.frames.entries
         counts = np.zeros(module.blocks, np.int64)
@@ -376,10 +377,10 @@ class _Call:
         return cls(fields, run.kernel, run.arrays, counts, (entries, memory, shared, todo, run))
 
     def run(self) -> int:
-        """Run inputs until there are none left, and give 0; or 1, if told to stop or if the turns are used up."""
+        """Run inputs until none is left, and return 0; return 1 if told to stop or if the turns are used up."""
         return int(self.kernel.code.run(ctypes.addressof(self.arrays), self.fields.ctypes.data))
 
     @property
     def turns_made(self) -> int:
-        """How many turns the thread made, of those that it may make by itself."""
+        """Number of turns that the thread made, of those in ``turns``."""
         return int(self.fields[Call.REFILL] - self.fields[Call.FUEL]) or int(self.fields[Call.REFILL])

@@ -1,8 +1,8 @@
-"""A plan -> what calls its kernel by itself, as ``jax.jit`` calls what it has compiled.
+"""Calls a plan's kernel on a whole batch, as ``jax.jit`` calls a compiled function.
 
-Compiled code finds the executable, makes the arrays of results and calls the kernel. It comes back to Python with one
-number besides, which says whether there is anything to be said: a lane failed, a stack is full, or the time is over
-that a signal may wait. Only then is the kernel called from Python, which runs what is left, into the same results.
+Compiled code finds the executable, makes the arrays of results and calls the kernel. It returns to Python with one
+number besides, which is not zero if a lane failed, a stack is full, or the call took as long as a signal may wait. Only
+then is the kernel called from Python, which runs the remaining inputs into the same results.
 """
 
 from __future__ import annotations
@@ -26,16 +26,17 @@ from hlobatch.runtime.plan import Plan
 from hlobatch.runtime.stops import interruption
 
 CALLS_FROM_PYTHON: Final = 3
-"""Calls of a kind, besides the first, before what makes them is compiled, which takes as long as hundreds of them.
-Chosen by judgement (2026-11): who calls with another size each time has nothing to compile."""
+"""Calls with the same types and stacks, besides the first, before the call is compiled, which takes as long as hundreds
+of them. Chosen by judgement (2026-11): if the size differs in each call, nothing is compiled.
+"""
 Arrays = Sequence[Any]
 _NOTHING: Final = np.int32(0).tobytes()
 
 
 def by_itself(plan: Plan, inputs: Arrays) -> Callable[[Arrays], Arrays]:
-    """What calls the kernel of a plan on batches like one: of arrays as they are stored to its results, and more.
+    """A function that calls a plan's kernel on batches like this one, and returns its results and the status.
 
-    What it gives raises ``LaneError`` if some inputs have no result, and ``Interrupted`` if the user interrupted it.
+    It raises ``LaneError`` if some inputs have no result, and ``Interrupted`` if the user interrupted it.
     """
     runner, threads = KernelRunner.of(plan, inputs), most_threads(plan)
     kernel, size, captured = runner.kernel, runner.size, _on_device(runner.shape.captured)
@@ -71,19 +72,19 @@ def by_itself(plan: Plan, inputs: Arrays) -> Callable[[Arrays], Arrays]:
 
 
 def _on_device(captured: Arrays) -> Arrays:
-    """Captured arrays, handed over once and for all calls."""
+    """Captured arrays, transferred to the device once for all calls."""
     with jax.transfer_guard("allow"):
         return tuple(x if isinstance(x, jax.Array) else jax.device_put(x) for x in captured)
 
 
 def _handing_over(entry: Callable[..., Any], *operands: Any) -> Any:
-    """What a jitted function gives for arrays of which some are NumPy's, whatever transfers the user has forbidden."""
+    """Call a jitted function with some NumPy arrays, even if the user has forbidden transfers."""
     with jax.transfer_guard("allow"):
         return entry(*operands)
 
 
 def _interruption(plan: Plan, size: int, outputs: Sequence[Arrays]) -> KeyboardInterrupt:
-    """The error for a call that was interrupted before anybody knew what it gave back, or had it."""
+    """The error for a call that was interrupted before its outputs were read, or returned."""
     if not outputs:
         return interruption(plan, np.full(size, Fate.RUNNING), None)
     *results, told = outputs[0]
@@ -91,7 +92,7 @@ def _interruption(plan: Plan, size: int, outputs: Sequence[Arrays]) -> KeyboardI
 
 
 def is_called_so() -> bool:
-    """Whether XLA can call kernels here."""
+    """Whether XLA can call kernels on this machine."""
     try:
         check_registered()
     except NoKernelError:

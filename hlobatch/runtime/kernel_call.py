@@ -1,4 +1,4 @@
-"""A plan -> a call of its kernel within a larger JAX computation, inside ``jit``, ``vmap``, ``scan`` or ``shard_map``.
+"""Calls a plan's kernel within a larger JAX computation, inside ``jit``, ``vmap``, ``scan`` or ``shard_map``.
 
 XLA calls the kernel itself, as a foreign function, without Python. In such a call, stacks have as many frames as the
 user declared (``max_stack_depth``), and cannot grow.
@@ -28,21 +28,21 @@ from hlobatch.runtime.kernel_plan import shape_of
 from hlobatch.runtime.plan import Plan
 
 TARGET: Final = "hlobatch_kernel"
-"""The name by which XLA knows the handler."""
+"""The handler's name, under which XLA finds it."""
 
 
 def check_registered() -> None:
-    """Tell XLA of the handler, once.
+    """Register the handler with XLA, once.
 
     Raises:
-        NoKernelError: It would not be called as it expects.
+        NoKernelError: XLA's interface for foreign functions is not one that the handler knows.
     """
     with _one_by_one:
         _register()
 
 
 _one_by_one: Final = threading.RLock()
-"""Held by a thread that tells XLA of the handler, or the handler of a kernel."""
+"""Held by a thread that registers the handler, or a kernel's record."""
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
         before=_one_by_one.acquire, after_in_parent=_one_by_one.release, after_in_child=_one_by_one.release
@@ -63,22 +63,21 @@ def _register() -> None:
 
 _directory: Final = ffi.Directory()
 _kept: Final[list[Any]] = [_directory]
-"""What XLA calls as long as the process lives, longer than Python's modules do: so much is never given back."""
+"""Objects that XLA uses as long as the process lives, longer than Python's modules do: they are never freed."""
 ctypes.pythonapi.Py_IncRef(ctypes.py_object(_kept))
 
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """A kernel as the handler finds it by the key that a call names.
+    """A kernel's entry in the handler's directory, which the handler finds by the key in a call.
 
-    It is kept as long as the process lives: XLA may run what was compiled after JAX has forgotten it.
+    It is kept as long as the process lives: XLA may run compiled code after JAX has forgotten it.
 
     Attributes:
-        fields: The numbers of ``ffi.Record``.
+        fields: The fields of ``ffi.Record``.
         kernel: The kernel.
-        entries: Where frames lie.
-        key: What the call names it by: the same in all processes, and another for any other code, number of threads or
-            depth of stacks.
+        entries: The table of frames.
+        key: The key in calls: the same in all processes, and different for other code, threads or stack depths.
     """
 
     fields: np.ndarray[Any, Any]
@@ -92,9 +91,9 @@ class Record:
 
         Args:
             kernel: The kernel.
-            threads: That run lanes, at most.
-            patience: Seconds after which a call gives up what is left; 0 for never.
-            frames: On the stacks; by default as declared.
+            threads: Largest number of threads that run lanes.
+            patience: Seconds after which a call leaves the remaining inputs unfinished; 0 for never.
+            frames: The frames on the stacks; None for the declared ones.
         """
         frames = frames or kernel.declared_frames
         key = threads, patience, frames.depths
@@ -128,9 +127,9 @@ def calling(plan: Plan, record: Record, size: int) -> Callable[..., list[Any]]:
     """A function of captured arrays and inputs to ``[results…, stopped, status]``, for JAX to trace.
 
     Args:
-        plan: What is run; arrays are given in the order in which the loop over all lanes captures them.
-        record: Its kernel.
-        size: Inputs in the batch.
+        plan: The plan to run; arrays are passed in the order in which the loop over all lanes captures them.
+        record: The record of its kernel.
+        size: Number of inputs in the batch.
     """
     call, shape = all_of_call(plan, record, size), shape_of(plan, size)
 
@@ -147,14 +146,14 @@ def calling(plan: Plan, record: Record, size: int) -> Callable[..., list[Any]]:
 
 
 def all_of_call(plan: Plan, record: Record, size: int) -> Callable[..., list[Any]]:
-    """A function of the arrays that a kernel captures, and inputs, to all that it gives back, for JAX to trace.
+    """A function of a kernel's captured arrays and inputs to all of its outputs, for JAX to trace.
 
-    That is all of its results and what is told: ``i32[1 + inputs]``, what stopped any input and what became of each.
+    These are all results, failure numbers included, and ``i32[1 + inputs]``: what stopped any input, and each status.
 
     Args:
-        plan: What is run.
-        record: Its kernel.
-        size: Inputs in the batch.
+        plan: The plan to run.
+        record: The record of its kernel.
+        size: Number of inputs in the batch.
     """
     shape = shape_of(plan, size)
     sums = shape.summed_results if record.kernel.module.sums else ()

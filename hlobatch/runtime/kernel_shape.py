@@ -1,4 +1,4 @@
-"""A plan -> what a kernel of it is made of: a lane by itself, or a gang; which program, and which arrays it takes."""
+"""The shape of a plan's kernel: whether it runs lanes one by one or as a gang, its program, and the arrays it takes."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ from hlobatch.lowering.state.inputs import Inputs
 from hlobatch.runtime.plan import Plan
 
 VECTORS: Final = 4
-"""Vectors that a number of 32 bits of all lanes of a gang takes, so that one operation does not wait for another, …"""
+"""Vectors that hold one 32-bit number of all lanes of a gang: several, so that operations overlap …"""
 VECTORS_OF_ARRAYS: Final = 2
-"""… and as many where lanes have arrays, so that these stay in the smallest cache."""
+"""… and fewer if lanes have arrays, so that these stay in the smallest cache."""
 
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """What a kernel is made of.
+    """The parts that a kernel is made from.
 
     Attributes:
-        plan: What it is a kernel of.
-        is_gang: Whether several lanes run at once in each thread, and not one.
+        plan: The plan.
+        is_gang: Whether each thread runs several lanes at once, and not one.
     """
 
     plan: Plan
@@ -59,35 +59,35 @@ class Shape:
 
     @property
     def _own(self) -> list[Type]:
-        """Types of the variables of which each lane has its own."""
+        """Types of the variables that are not shared."""
         shared = self.plan.shared | {v for v in self.program.var_defs if self.program.alloc(v) is Alloc.SHARED}
         return [kind for v, kind in self.program.var_defs.items() if v not in shared]
 
     @cached_property
     def captures(self) -> Captures:
-        """The captures of the program, which may read other arrays than that of XLA's loop, and in another order."""
+        """The captures of the kernel's program; they may differ, in arrays and order, from those of XLA's loop."""
         return captures(self.program)
 
     @cached_property
     def captured(self) -> tuple[Any, ...]:
-        """The arrays that it captures as they are passed."""
+        """The captured arrays, as they are passed."""
         return tuple(self.captures.operands())
 
     @cached_property
     def computed(self) -> tuple[str, ...]:
-        """Variables that are the same in every lane and computed once, before the kernel is called."""
+        """The shared variables that are computed once, before the kernel is called."""
         program = self.program
         shared = (v for v in program.var_defs if program.alloc(v) is Alloc.SHARED)
         return tuple(v for v in shared if v not in program.vars_in)
 
     def operands(self, *, sums: bool = False) -> Operands:
-        """The arrays that the kernel takes, before those that it writes results to."""
+        """The arrays that the kernel takes before the arrays for its results."""
         summed = self.summed_results if sums else ()
         return Operands(tuple(self.captures.positions), self.plan.input_shared, self.computed, summed)
 
     @cached_property
     def summed_results(self) -> tuple[int, ...]:
-        """The arrays of the results, by position, that a kernel can sum over inputs: cotangents of what lanes share."""
+        """Positions of the result arrays that a kernel can sum over inputs: cotangents of shared inputs."""
         if self.is_gang:
             return ()
         places = [v for v in self.program.vars_out for _ in self.program.var_defs[v].tensor_leaves]
@@ -95,11 +95,11 @@ class Shape:
 
     @property
     def result_types(self) -> list[Any]:
-        """The arrays that it gives, without the axis of inputs; if lanes may fail, one is the failure's number."""
+        """Types of the result arrays, without the batch axis; if lanes may fail, one is the failure's number."""
         return [physical(leaf) for v in self.program.vars_out for leaf in self.program.var_defs[v].tensor_leaves]
 
     def kept_results(self, results: Sequence[Any]) -> list[Any]:
-        """The results without the number of the failure, which is part of an input's fate."""
+        """The results without the failure's number, which is part of an input's status."""
         if not self.plan.specialized.failures:
             return list(results)
         after = sum(len(self.program.var_defs[v].tensor_leaves) for v in self.program.vars_out[-1:])
@@ -112,7 +112,7 @@ class Shape:
 
     @cached_property
     def shared_function(self) -> Callable[..., list[Any]]:
-        """The function of captured arrays and inputs that computes what lanes share; it reads only shared inputs."""
+        """The function that computes the shared values from captured arrays and inputs; it reads only shared inputs."""
         count, wanted = len(self.captures.arrays), set(self.computed)
         layout = replace(self.plan.layout_of_one, program=self.program)
 
@@ -130,7 +130,7 @@ class Shape:
         return jax.jit(self.shared_function)
 
     def shared_values(self, inputs: Sequence[Any]) -> list[Any]:
-        """What is computed once for all lanes, of captured arrays and inputs, as they are stored."""
+        """The shared values, from inputs as they are stored."""
         if not self.computed:
             return []
         given = [x if shared else None for x, shared in zip(inputs, self.plan.input_shared, strict=True)]
@@ -139,10 +139,10 @@ class Shape:
     def module(
         self, processor: Processor | None = None, *, counts: bool = False, checked: bool = False, sums: bool = False
     ) -> KernelModule:
-        """The code as LLVM IR, for this machine or for another processor.
+        """The kernel as LLVM IR, for this machine or for another processor.
 
         Raises:
-            NoKernelError: Something in the program has no code.
+            NoKernelError: The program has something that kernels have no code for.
         """
         plan = self.plan
         options = CodeOptions(processor or self.processor, plan.options.max_steps, counts, checked)
@@ -151,11 +151,11 @@ class Shape:
                 return to_llvm(self.program, plan.name, self.operands(sums=sums), options)
         except NoKernelError:
             raise
-        except Exception as error:  # whatever it is: the program can run without
+        except Exception as error:  # whatever the error, the program can run without a kernel
             raise NoKernelError(f"its code could not be made ({type(error).__name__}: {error})") from error
 
     def counted(self, counts: Any) -> tuple[Any, Any]:
-        """How often each block ran, and for how many lanes in all, of what a kernel has counted."""
+        """The number of executions of each block, and of its lanes, from a kernel's counts."""
         half = len(counts) // 2
         return (counts[:half], counts[half:]) if self.is_gang else (counts, counts)
 

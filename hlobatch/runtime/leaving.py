@@ -1,7 +1,7 @@
-"""Stretches that other threads are in when the process exits -> awaited, and not followed by more.
+"""Lets a process exit while other threads run stretches: waits for the stretches, and starts no more.
 
-A daemon thread that comes back from XLA once Python is gone ends the process by an abort: what Python does to it there
-is an exception to C++. So such threads come back before, and then hold still until the process is gone.
+A daemon thread that returns from XLA after Python has been finalized aborts the process, because Python ends such a
+thread in a way that C++ sees as an exception. So these threads return before, and then block until the process is gone.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from time import monotonic, sleep
 from typing import Final
 
 MOST_SECONDS: Final = 2.0
-"""Seconds that a process waits for stretches at its exit: longer than these usually are."""
+"""Seconds that a process waits for stretches at its exit: more than most take."""
 
 _at_work: Final[set[int]] = set()
 _has_begun: Final = threading.Event()
 
 
 def in_a_stretch() -> AbstractContextManager[None]:
-    """A context of a stretch, which the exit of the process waits for if the stretch is in a daemon thread."""
+    """A context for a stretch; the exit of the process waits for it if it is in a daemon thread."""
     return _of_a_daemon() if threading.current_thread().daemon else _OF_OTHERS
 
 

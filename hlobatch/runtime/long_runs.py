@@ -1,8 +1,9 @@
-"""A run that is left and gone on with: its state between two calls is a pytree of arrays, which a file can keep.
+"""Runs that can be paused: the state between two calls is a pytree of arrays, which can be saved to a file.
 
-A run by itself goes in stretches, with the state of XLA's loop between two of them. Here that state is the user's.
+A run outside of other computations goes in stretches, with the state of XLA's loop between two of them. Here the user
+holds that state.
 
-Invariant: a run gives the same bits, however often it is left, and in whichever process it goes on.
+Invariant: a run gives the same bits, however often it is paused, and in whichever process it goes on.
 """
 
 from __future__ import annotations
@@ -34,21 +35,21 @@ from hlobatch.runtime.watch import Watch
 Arrays = dict[str, Any]
 
 PROGRAM: Final = "program"
-"""The array that says which program a state is of: a digest, ``u8[32]``."""
+"""Name of the array that identifies the program of a state: a digest, ``u8[32]``."""
 INPUT: Final = "input"
-"""What the names of arrays of arguments begin with; those of what lanes have begin with the number of their part."""
+"""Prefix of the names of argument arrays; names of the lanes' arrays begin with the number of their part."""
 GIVEN_UP: Final = "given up"
-"""The array of a part that is there, and says nothing more, if the part's stacks grow no more."""
+"""Suffix of an array that is present, with no further meaning, if a part's stacks cannot grow any more."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """What all states of a run have in common, and is in none of their arrays.
+    """The properties that all states of a run have in common, and that are not arrays.
 
     Attributes:
-        plan: What runs.
-        call: The call that began it, without its arrays.
-        threads: Parts of the batch.
+        plan: The plan to run.
+        call: The call that began the run, without its arrays.
+        threads: Number of parts of the batch.
     """
 
     plan: Plan
@@ -57,23 +58,23 @@ class Kind:
 
     @property
     def size(self) -> int:
-        """Inputs in the batch."""
+        """Number of inputs in the batch."""
         return int(self.call.size)
 
     @property
     def is_left(self) -> bool:
-        """Whether the run can be left on its way; one without a loop is made by ``finish``, as a call is."""
+        """Whether the run can be paused; a run without a loop is done by ``finish`` as a whole."""
         return bool(self.size) and self.plan.may_be_endless
 
     @cached_property
     def input_avals(self) -> list[jax.ShapeDtypeStruct]:
-        """What the arguments are like, as they are stored."""
+        """Shapes and dtypes of the arguments as they are stored."""
         leaves = [physical(t) for type_ in self.plan.in_types for t in type_.tensor_leaves]
         batches = (() if shared else (self.size,) for shared in self.plan.input_shared)
         return [jax.ShapeDtypeStruct((*b, *t.shape), t.dtype) for b, t in zip(batches, leaves, strict=True)]
 
     def foreign(self) -> StateError:
-        """The error for a state that is none of such a run."""
+        """The error for a state that does not belong to this run."""
         return StateError(
             f"the state is none of this run of {self.plan.name!r}: it is of another function or other arguments, or "
             "the function has changed since, or it was divided among another number of threads, or hlobatch or JAX has "
@@ -85,12 +86,12 @@ class Kind:
 
 @jax.tree_util.register_pytree_with_keys_class
 class RunState:
-    """How far a run is that was begun with ``f.start``: a pytree whose leaves are arrays, and nothing else.
+    """The state of a run that was begun with ``f.start``: a pytree whose leaves are arrays, and nothing else.
 
     Attributes:
-        kind: What all states of the run have in common: its program.
-        arrays: By name, all that it takes to go on, here or in another process: the arguments, what each lane has, the
-            results that are there, and a digest of the program.
+        kind: The properties that all states of the run have in common.
+        arrays: By name, all arrays that are needed to go on, here or in another process: the arguments, the state
+            of the lanes, the results so far, and a digest of the program.
 
     Examples:
         >>> import hlobatch as hb, jax.numpy as jnp, numpy as np, io
@@ -115,13 +116,13 @@ class RunState:
         self.arrays = arrays
 
     def tree_flatten_with_keys(self) -> tuple[list[tuple[Any, Any]], Any]:
-        """The arrays, each with its name; and what is no array."""
+        """The arrays with their names, and the static data."""
         names = tuple(sorted(self.arrays))
         return [(jax.tree_util.DictKey(name), self.arrays[name]) for name in names], (self.kind, names)
 
     @classmethod
     def tree_unflatten(cls, static: tuple[Kind, tuple[str, ...]], leaves: Sequence[Any]) -> Self:
-        """The state of what ``tree_flatten_with_keys`` gave."""
+        """The state with the given static data and arrays."""
         kind, names = static
         return cls(kind, dict(zip(names, leaves, strict=True)))
 
@@ -139,27 +140,27 @@ class RunState:
 
     @property
     def size(self) -> int:
-        """Inputs in the batch."""
+        """Number of inputs in the batch."""
         return self.kind.size
 
     @property
     def done(self) -> int:
-        """Inputs that came to their end, with a result or without: all, of a program that has no loop."""
+        """Number of inputs that have ended, with a result or without; all inputs of a program without loops."""
         return standing(self).done if self.kind.is_left else self.size
 
     @property
     def is_done(self) -> bool:
-        """Whether nothing is left to do but ``finish``: each input came to its end, or waits for memory in vain."""
+        """Whether only ``finish`` is left to do: each input has ended, or waits for memory that there is not."""
         return not self.kind.is_left or standing(self).is_over
 
     def with_arrays(self, arrays: Mapping[str, Any]) -> RunState:
-        """The state that has other arrays: those of another state of such a run, as ``np.load`` gives them.
+        """The state with other arrays: those of another state of the same run, such as ``np.load`` gives.
 
         Args:
-            arrays: By name, as in ``arrays`` of that state.
+            arrays: By name, as in the other state's ``arrays``.
 
         Raises:
-            StateError: They are of a run of another program, or of another version of hlobatch or JAX.
+            StateError: They are of another program, or of another version of hlobatch or JAX.
         """
         given = {name: arrays[name] for name in arrays}
         avals = _Layouts(self.kind, given).avals
@@ -184,7 +185,7 @@ def start(plan: Plan, call: Call) -> RunState:
 
 
 def advance(state: RunState, turns: Any) -> RunState:
-    """The state of a run so many turns of its loop further on, or at its end."""
+    """The state after at most ``turns`` more turns of the loop."""
     check(state)
     if not state.kind.is_left:
         return state
@@ -200,7 +201,7 @@ def advance(state: RunState, turns: Any) -> RunState:
 
 
 def finish(state: RunState) -> list[Any]:
-    """The results of a run as they are stored, which is brought to its end first.
+    """The results of a run, as they are stored; the run goes on to its end first.
 
     Raises:
         LaneError: Some inputs have no result.
@@ -227,10 +228,10 @@ def finish(state: RunState) -> list[Any]:
 
 
 def check(state: RunState) -> None:
-    """See to it that a state is one that its run can go on from.
+    """Check that a state belongs to its run.
 
     Raises:
-        StateError: It is not.
+        StateError: It does not.
     """
     kind, arrays = state.kind, state.arrays
     avals = _Layouts(kind, arrays).avals
@@ -242,7 +243,7 @@ def check(state: RunState) -> None:
 
 
 def standing(state: RunState) -> Course:
-    """A run as it stands."""
+    """The course of a run, in the given state."""
     layouts = _Layouts(state.kind, state.arrays)
     division = layouts.division
     operands, parts = division.operands(layouts.inputs), {}
@@ -254,7 +255,7 @@ def standing(state: RunState) -> Course:
 
 
 def digest_of(kind: Kind) -> np.ndarray[Any, Any]:
-    """What tells a program from others, ``u8[32]``: the module that goes on, and the arrays that it captures."""
+    """A digest of a run's program, ``u8[32]``: of its module and of the arrays that it captures."""
 
     def made() -> Any:
         found = hashlib.sha256(f"{jax.__version__} {kind.size} {kind.threads}".encode())
@@ -272,7 +273,7 @@ def digest_of(kind: Kind) -> np.ndarray[Any, Any]:
 
 
 def _within(state: RunState, turns: Any) -> RunState:
-    """The state of a run further on, as part of a computation that JAX is tracing, where stacks cannot grow."""
+    """The state after more turns, as part of a computation that JAX is tracing, where stacks cannot grow."""
     layouts = _Layouts(state.kind, state.arrays)
     division, arrays = layouts.division, _given(state)
     for number in layouts.parts:
@@ -286,12 +287,12 @@ def _within(state: RunState, turns: Any) -> RunState:
 
 
 def _given(state: RunState) -> Arrays:
-    """The arrays of a state that are the same in all states of its run."""
+    """The arrays that are the same in all states of a run."""
     return {name: array for name, array in state.arrays.items() if name == PROGRAM or name.startswith(INPUT)}
 
 
 def _left(state: RunState, course: Course) -> RunState:
-    """The state of a run that is left."""
+    """The state of a paused run."""
     layouts, arrays = _Layouts(state.kind, state.arrays), _given(state)
     for number, part in course.parts.items():
         arrays |= layouts.named(number, part.room, course.division.state(part.room, part.output))
@@ -299,7 +300,7 @@ def _left(state: RunState, course: Course) -> RunState:
 
 
 def _as_it_was(array: Any, aval: jax.ShapeDtypeStruct | None) -> Any:
-    """An array of a dtype that NumPy does not know, which a file gives back as bytes."""
+    """An array with its dtype restored, if a file has it as bytes because NumPy does not know the dtype."""
     if aval is None or np.dtype(array.dtype).kind != "V" or np.dtype(array.dtype).itemsize != aval.dtype.itemsize:
         return array
     return np.asarray(array).view(aval.dtype)
@@ -307,11 +308,11 @@ def _as_it_was(array: Any, aval: jax.ShapeDtypeStruct | None) -> Any:
 
 @dataclass(frozen=True)
 class _Layouts:
-    """What the arrays of a state are, by their names.
+    """Maps the arrays of a state, by name, to parts and slots.
 
     Attributes:
-        kind: Of the state.
-        arrays: Its arrays, which may be of another state, or no arrays of one.
+        kind: The kind of the state.
+        arrays: Its arrays; they may be of another run, or lack some.
     """
 
     kind: Kind
@@ -328,12 +329,12 @@ class _Layouts:
 
     @cached_property
     def division(self) -> Division:
-        """How the batch is divided."""
+        """The division of the batch."""
         found = divide(self.kind.plan, self.kind.input_avals, keeps_lanes=True)
         return found if found.threads == self.kind.threads else replace(found, threads=self.kind.threads)
 
     def room(self, number: int) -> Room:
-        """The room on the stacks of a part."""
+        """The stack depth of a part."""
         layout, grows = self.division.layout(Room(1)), f"{number}:{GIVEN_UP}" not in self.arrays
         for v in layout.stacked:
             array = self.arrays.get(f"{number}:{[*layout.frames(v), ''][0]}")
@@ -342,18 +343,18 @@ class _Layouts:
         return Room(self.kind.plan.declared_depth, grows)
 
     def slots(self, number: int) -> list[Any]:
-        """What the lanes of a part have, in the order of their layout."""
+        """The state of a part, in the order of its layout."""
         return [self.arrays[f"{number}:{slot}"] for slot in self.division.layout(self.room(number)).slots]
 
     def named(self, number: int, room: Room, slots: Sequence[Any]) -> Arrays:
-        """What the lanes of a part have, by name."""
+        """The state of a part, by name."""
         layout = self.division.layout(room)
         named = {f"{number}:{slot}": array for slot, array in zip(layout.slots, slots, strict=True)}
         return named if room.grows else {**named, f"{number}:{GIVEN_UP}": np.zeros(1, np.int32)}
 
     @cached_property
     def avals(self) -> dict[str, jax.ShapeDtypeStruct]:
-        """What the arrays of a state are like that has as much room on its stacks."""
+        """Shapes and dtypes of the arrays of a state with these stack depths."""
         found = {PROGRAM: jax.ShapeDtypeStruct((32,), np.dtype(np.uint8))}
         found |= {f"{INPUT}:{i}": aval for i, aval in enumerate(self.kind.input_avals)}
         for number in self.parts:

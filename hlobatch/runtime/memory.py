@@ -1,4 +1,4 @@
-"""A device -> the bytes of memory that can still be had there; on a CPU, within every limit on the process."""
+"""Bytes of memory that are free on a device; for a CPU, within every limit on the process."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ import jax
 from hlobatch.targets.registry import target_of
 
 BYTES_SURELY_THERE: Final = 2**26
-"""Bytes that nobody has to ask for."""
+"""Bytes that are taken to be free without a check."""
 _CGROUP: Final = Path("/sys/fs/cgroup")
 
 
 def available() -> int:
-    """Bytes that arrays on the default device may still take; very many if it does not say."""
+    """Bytes that arrays on the default device may still take; ``sys.maxsize`` if that is not known."""
     if target_of(jax.default_backend()).is_host:
         return max(0, min(_limits(), default=sys.maxsize))
     told = jax.local_devices()[0].memory_stats() or {}
@@ -27,7 +27,7 @@ def available() -> int:
 
 
 def _limits() -> Iterator[int]:
-    """The bytes that each limit leaves, of those limits that the system tells."""
+    """The bytes that each limit leaves, for those limits that the system reports."""
     for limit in (_of_machine, _of_addresses, _of_group, _of_first_group):
         try:
             left = limit()
@@ -65,12 +65,12 @@ def _of_first_group() -> int | None:
     """The bytes that the process's control group, version 1, leaves."""
     folder = _CGROUP / "memory"
     inside = folder / _group("memory")
-    found = inside if inside.exists() else folder  # a container sees its own group as the first of all
+    found = inside if inside.exists() else folder  # a container sees its own group as the root group
     return _left(found, "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
 
 
 def _group(controller: str) -> str:
-    """The path of the process's group of a controller; version 2 has one for all, without a name."""
+    """The path of the process's control group for a controller; in version 2 the controller's name is empty."""
     lines = Path("/proc/self/cgroup").read_text().splitlines()
     groups = {name: path for _, names, path in (line.split(":", 2) for line in lines) for name in names.split(",")}
     return groups[controller].lstrip("/")

@@ -1,8 +1,8 @@
-"""The results of a run under ``jax.debug_nans`` -> an error that names the lanes with NaN, and the statement at fault.
+"""Checks the results of a run under ``jax.debug_nans``, and names the lanes with NaN and the statement at fault.
 
-When a jitted function gives a NaN, ``jax.debug_nans`` runs the function again, operation by operation, to find which
-one did. To JAX, a batched function is a single operation, so this module looks inside: it runs one of the lanes again,
-in the definitional interpreter.
+When a jitted function returns a NaN, ``jax.debug_nans`` runs the function again, operation by operation, to find the
+operation. To JAX, a batched function is a single operation, so this module looks inside: it runs one of the lanes
+again, in the definitional interpreter.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ from hlobatch.ir.types import grouped
 from hlobatch.runtime.plan import Plan
 
 MOST_STATEMENTS_RUN_AGAIN: Final = 100_000
-"""Statements that are run again at most: some ten seconds of them."""
+"""Largest number of statements to run again: some ten seconds of them."""
 
 
 @contextlib.contextmanager
 def not_looking() -> Iterator[None]:
-    """A context in which JAX does not search results for NaN, as it does by itself with everything that it runs."""
+    """A context in which JAX does not check results for NaN and infinity."""
     with jax.debug_nans(False), jax.debug_infs(False):
         yield
 
 
 def check(plan: Plan, inputs: Sequence[Any], results: Sequence[Any]) -> None:
-    """Search results for NaN or infinity, as JAX is set to do.
+    """Check results for NaN or infinity, as JAX is set to do.
 
     Args:
-        plan: What was run.
-        inputs: On which arrays.
-        results: What that gave.
+        plan: The plan of the run.
+        inputs: The input arrays.
+        results: The results.
 
     Raises:
-        LaneError: A result has one; it is a ``FloatingPointError``, too.
+        LaneError: A result has one; the error is a ``FloatingPointError``, too.
     """
     nans, infs = looked_for()
     is_bad = partial(_has_some, nans=nans, infs=infs)
@@ -70,17 +70,17 @@ def check(plan: Plan, inputs: Sequence[Any], results: Sequence[Any]) -> None:
 
 
 def _has_some(array: Any, *, nans: bool, infs: bool) -> Any:
-    """Which elements of an array are NaN or infinite."""
+    """For each element of an array, whether it is NaN or infinite, as far as that is looked for."""
     if not jnp.issubdtype(array.dtype, jnp.inexact):
         return np.zeros(array.shape, bool)
     return (jnp.isnan(array) & nans) | (jnp.isinf(array) & infs)
 
 
 class _FoundError(Exception):
-    """What is searched for was given by an operation.
+    """Ends the search for the operation that gives a NaN or infinity.
 
     Attributes:
-        op: The operation; None if there are too many.
+        op: The operation; None if the limit on statements is reached.
     """
 
     def __init__(self, op: PrimOp | None) -> None:
@@ -88,7 +88,7 @@ class _FoundError(Exception):
 
 
 def _first(plan: Plan, inputs: Sequence[Any], lane: int, is_bad: Callable[[Any], Any]) -> PrimOp | None:
-    """The first operation of a lane that gives what is searched for; None if it is not found in so many steps."""
+    """The first operation of a lane that gives a NaN or infinity; None if it is not found within the limit."""
     own = [array if is_shared else array[lane] for array, is_shared in zip(inputs, plan.input_shared, strict=True)]
     values = list(map(rebuild, grouped(own, plan.in_types), plan.in_types))
     try:
@@ -101,7 +101,7 @@ def _first(plan: Plan, inputs: Sequence[Any], lane: int, is_bad: Callable[[Any],
 
 
 def _watched(program: Program, is_bad: Callable[[Any], Any]) -> Program:
-    """The program, whose operations look at what they give."""
+    """The program with operations that check their results, without effects."""
     count = itertools.count(1)
 
     def watched(op: Op) -> Iterator[Op]:
@@ -113,7 +113,7 @@ def _watched(program: Program, is_bad: Callable[[Any], Any]) -> Program:
 
 @dataclass(frozen=True)
 class _Watched:
-    """The function of an operation that looks at what it gives."""
+    """The function of an operation, which checks its results."""
 
     op: PrimOp
     is_bad: Callable[[Any], Any]

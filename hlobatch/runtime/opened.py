@@ -1,6 +1,6 @@
-"""Plans made of other plans, and the arrays that one captures as the inputs of another.
+"""Plans made from other plans, and plans that take another plan's captured arrays as inputs.
 
-An array from the closure of the user's function may have a tangent, or be mapped over. It is an input then.
+An array that the user's function closes over may have a tangent, or be mapped over. Then it has to be an input.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from hlobatch.runtime.plan import Plan, Reverse
 
 
 def derived(plan: Plan, program: Program, shared: frozenset[str], inputs: tuple[int, ...] | None = None) -> Plan:
-    """The plan of another program that was made of a plan's; with tangents of some inputs, if these are given."""
+    """The plan of a program that was made from a plan's program; ``inputs`` are those with tangents, if it has any."""
     tangents_of = None if inputs is None else (plan, inputs)
     return replace(plan, specialized=program, shared=shared, grown=[], tangents_of=tangents_of, cotangents_of=None)
 
 
 def quiet(plan: Plan) -> Plan:
-    """The plan of the same program, which has the host do nothing."""
+    """The plan of the same program without effects on the host."""
     if not plan.has_effects:
         return plan
 
@@ -39,53 +39,54 @@ def quiet(plan: Plan) -> Plan:
 
 
 def split(plan: Plan, operands: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
-    """Operands of a run: the captured arrays, and the inputs."""
+    """The captured arrays and the inputs, from the operands of a run."""
     count = len(plan.captures.arrays)
     return operands[:count], operands[count:]
 
 
 def with_captured(plan: Plan, other: Plan, captured: Sequence[Any]) -> list[Any]:
-    """The arrays that a plan captures, as a computation has them.
+    """Values of the arrays that a plan captures, in its order.
 
     Args:
-        plan: The plan. It may capture more, and in another order, than the other, if it was optimized for other inputs.
+        plan: The plan. It may capture more arrays than ``other``, in another order, if it was optimized for other
+            inputs.
         other: A plan of the same function.
-        captured: What the computation has of the arrays that the other plan captures.
+        captured: Values of the arrays that ``other`` captures, in its order.
     """
     known = {id(a): x for a, x in zip(other.captures.arrays, captured, strict=True)}
     return list(plan.captures.operands(known))
 
 
 class Opened(NamedTuple):
-    """A plan that takes as inputs some of the arrays that another captures.
+    """A plan that takes some captured arrays of another plan as inputs.
 
     Attributes:
         plan: The plan.
-        places: The positions of these arrays among those that the other captures.
+        places: The positions of these arrays among the captured arrays of the other plan.
     """
 
     plan: Plan
     places: tuple[int, ...]
 
     def operands(self, like: Plan, operands: Sequence[Any]) -> list[Any]:
-        """The operands of the plan, of those of the other."""
+        """The operands of this plan, from the operands of the other."""
         captured, inputs = split(like, operands)
         return [*with_captured(self.plan, like, captured), *inputs, *(captured[i] for i in self.places)]
 
     def belonging(self, like: Plan, each: Sequence[Any], nothing: Any) -> list[Any]:
-        """What belongs to these operands (tangents, mapped axes), of what belongs to those of the other.
+        """Data for each operand of this plan (tangents, mapped axes), from that for the operands of the other.
 
         Args:
             like: The other plan.
-            each: What belongs to its operands.
-            nothing: What belongs to an array that is still captured.
+            each: The data for the other plan's operands.
+            nothing: The data for an array that is still captured.
         """
         captured, inputs = split(like, each)
         return [nothing] * len(self.plan.captures.arrays) + [*inputs, *(captured[i] for i in self.places)]
 
 
 def _opened(plan: Plan, arrays: Sequence[Any]) -> Reverse | None:
-    """What a plan that takes some captured arrays as inputs computes cotangents of, if it does."""
+    """The ``cotangents_of`` of a plan in which some captured arrays are inputs; None if it computes no cotangents."""
     of = plan.cotangents_of
     if of is None:
         return None
@@ -98,7 +99,7 @@ def _opened(plan: Plan, arrays: Sequence[Any]) -> Reverse | None:
 
 
 def opened_at(plan: Plan, places: tuple[int, ...]) -> Opened:
-    """The plan that takes some captured arrays as inputs."""
+    """The plan that takes the captured arrays at these positions as inputs."""
 
     def made() -> Opened:
         arrays = [plan.captures.arrays[i] for i in places]

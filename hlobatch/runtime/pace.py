@@ -1,7 +1,7 @@
-"""The time of earlier stretches -> how many turns of the loop make a stretch of some tenths of a second.
+"""The number of turns in a stretch, which is to take some tenths of a second, learned from earlier stretches.
 
-After each stretch the host looks for signals such as Ctrl-C. How long a turn takes is guessed at first, and then
-measured. Numbers of turns are powers of two, so that there are few different ones, which can stay on the device.
+After each stretch the host looks for signals such as Ctrl-C. The time of a turn is guessed at first, and then measured.
+The number of turns is a power of two, so that there are few different ones, which can stay on the device as arrays.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Final
 STRETCH_SECONDS: Final = 0.15
 """Seconds that a stretch is to take."""
 MOST_TURNS: Final = 2**30
-"""Turns of a stretch, at most."""
+"""Largest number of turns in a stretch."""
 MOST_GROWTH: Final = 8
-"""Times as many turns as the last one that a stretch has at most: that one may have been on easy inputs."""
+"""Largest factor from one stretch's turns to the next one's: the last stretch may have been on easy inputs."""
 
 
 @dataclass
@@ -24,7 +24,7 @@ class Pace:
     """The turns of a stretch, for runs of one kind.
 
     Attributes:
-        turns: How many.
+        turns: The number of turns.
     """
 
     turns: int
@@ -36,7 +36,7 @@ class Pace:
         return cls(_power_of_two(STRETCH_SECONDS / seconds))
 
     def note(self, seconds: float, executables: Hashable) -> None:
-        """Learn from how long a full stretch took. The first one by new executables may be that long for compiling."""
+        """Learn from the time of a full stretch; the first one with new executables may include their compilation."""
         is_new = executables not in self._seen
         self._seen.add(executables)
         if not STRETCH_SECONDS / 2 < seconds < 2 * STRETCH_SECONDS:

@@ -1,6 +1,6 @@
-"""A batch in parts, one after the other: what each input has is put together, what belongs to all of them is summed.
+"""Runs a batch in parts, one after the other: results of single inputs are concatenated, results of all are summed.
 
-So a run that gives back a large array for each input, of which only the sum is wanted, takes memory for a part.
+So a run that returns a large array for each input, of which only the sum is wanted, takes memory for one part.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ import jax.numpy as jnp
 from hlobatch._jax import is_tracer
 
 Part = Callable[[Sequence[Any]], tuple[list[Any], list[Any]]]
-"""From the inputs of a part to what each of them has, ``[part, ...]``, and to what is summed over them."""
+"""Maps the inputs of a part to results of single inputs, ``[part, ...]``, and to sums over the part."""
 
 
 def in_parts(run: Part, inputs: Sequence[Any], shared: Sequence[bool], most: int) -> tuple[list[Any], list[Any]]:
-    """What a run gives for a batch.
+    """The results of a run for a batch.
 
     Args:
-        run: The run.
+        run: The run of a part.
         inputs: Arrays ``[batch, ...]``, or without that axis if all inputs of the batch share them.
-        shared: Which are of the second kind.
-        most: Inputs in a part, at most; of a batch whose size is not known, all are in one.
+        shared: For each array, whether it is shared.
+        most: Largest number of inputs in a part; a batch of unknown size is one part.
     """
     size = inputs[shared.index(False)].shape[0]
     if not isinstance(size, int) or size <= max(most, 1):
@@ -54,7 +54,7 @@ def _joined(parts: Sequence[tuple[list[Any], list[Any]]]) -> tuple[list[Any], li
 
 
 def _scanned(run: Part, inputs: Sequence[Any], shared: Sequence[bool], parts: int) -> tuple[list[Any], list[Any]]:
-    """The same inside a computation that is traced, which has the run once."""
+    """The results inside a computation that JAX is tracing, as a ``scan`` over the parts."""
     divided = [x if s else x.reshape((parts, -1, *x.shape[1:])) for x, s in zip(inputs, shared, strict=True)]
     of_parts = [x for x, s in zip(divided, shared, strict=True) if not s]
 

@@ -1,8 +1,8 @@
-"""A batched function -> what ``pickle`` keeps of it: the name by which it can be imported, or what it was made of.
+"""The form in which ``pickle`` keeps a batched function: the name to import it by, or its parts.
 
-Plain functions are kept in the same two ways: by ``pickle`` and ``multiprocessing`` by name, and by ``cloudpickle`` by
-value if they were written in a notebook or a script. A batched function that is kept by value takes its source along,
-since a program is made from source.
+Plain functions are kept in the same two ways: ``pickle`` and ``multiprocessing`` keep the name, and ``cloudpickle``
+keeps the value if the function was written in a notebook or a script. A batched function that is kept by value includes
+its source, since programs are made from source.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from hlobatch.frontend.files import lines_of, remember
 
 _SCRIPT: Final = "__main__"
 _BY_VALUE: Final = "cloudpickle"
-"""What is part of the name of each module that pickles functions by value: Ray and joblib have copies of it."""
+"""Part of the name of each module that pickles functions by value: Ray and joblib have copies of cloudpickle."""
 _LINES: Final = "lines"
 
 
 def reduced(made: Any, parts: Mapping[str, Any]) -> str | tuple[Any, ...]:
-    """What ``made.__reduce__`` gives, from where this has to be called.
+    """The result of ``made.__reduce__``, which has to call this directly.
 
     Args:
         made: A batched function.
-        parts: What it is made of, by parameter of its class.
+        parts: The arguments of its class, by parameter.
     """
     by_value = _BY_VALUE in sys._getframe(2).f_globals.get("__name__", "")
     name = made.__qualname__
@@ -35,7 +35,7 @@ def reduced(made: Any, parts: Mapping[str, Any]) -> str | tuple[Any, ...]:
 
 
 def restore(made: Any, state: Mapping[str, Any]) -> None:
-    """Make a batched function of what was kept of it."""
+    """Initialize a batched function from its pickled state."""
     parts = dict(state)
     if lines := parts.pop(_LINES):
         remember(parts["function"], lines)
@@ -43,12 +43,12 @@ def restore(made: Any, state: Mapping[str, Any]) -> None:
 
 
 def _blank(kind: type[Any]) -> Any:
-    """An object to be restored: it exists before its function is known, which may name it."""
+    """An uninitialized object: it exists before its function is unpickled, which may refer to it."""
     return object.__new__(kind)
 
 
 def _stands_at(module: str, name: str) -> Any:
-    """What a module has by a dotted name."""
+    """The object that a module has under a dotted name; None if there is none."""
     value: Any = sys.modules.get(module)
     for part in name.split("."):
         value = getattr(value, part, None)

@@ -1,4 +1,4 @@
-"""The arrays of a run -> the devices that they are on, on a machine with several."""
+"""The devices that hold the arrays of a run, on a machine with several."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def has_several_devices() -> bool:
 
 
 def placed_like(aval: jax.ShapeDtypeStruct, array: Any) -> jax.ShapeDtypeStruct:
-    """What an array as it is stored is like, and where it is to be: where one was put on purpose."""
+    """The aval with the sharding of an array, if the user has placed it."""
     if isinstance(array, jax.Array) and is_key(array):
         array = words_of(array)
     place = getattr(array, "sharding", None) if getattr(array, "committed", True) else None
@@ -27,7 +27,7 @@ def placed_like(aval: jax.ShapeDtypeStruct, array: Any) -> jax.ShapeDtypeStruct:
 
 
 def devices_of(plan: Plan, inputs: Sequence[Any]) -> frozenset[Any]:
-    """Where the arrays of a run are, or will be, that are somewhere, if this machine has several devices."""
+    """The devices of the captured arrays and the inputs; empty if this machine has one device."""
     if not has_several_devices():
         return frozenset()
     places = (getattr(x, "sharding", None) for x in (*plan.captured, *inputs))

@@ -1,9 +1,9 @@
-"""A typed program -> its forms on the way to the machine (optimized, with stacks, ordered), each made from another.
+"""The forms of a typed program on its way to execution: optimized, with stacks, ordered; each is made on first use.
 
 ::
 
     specialized ─► with_calls ─► in_order ─► lowered ─► machine        XLA's loop over all lanes
-              └──────────────────────────────────────► of_a_lane       code of a lane's own
+              └──────────────────────────────────────► of_a_lane       kernels
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ class Programs:
     """The forms of a program.
 
     Attributes:
-        specialized: Typed, before optimization.
+        specialized: The typed program, before optimization.
         shared: Inputs that all lanes share.
-        options: What the user asked for.
+        options: The user's options.
     """
 
     specialized: Program
@@ -48,7 +48,7 @@ class Programs:
 
     @cached_property
     def _computed_once(self) -> Program:
-        """The typed program with calls after passes that compute things once, before those on branches and loops."""
+        """The typed program after the passes that compute things once, before those on branches and loops."""
         return computed_once(self.specialized, self.shared, self.options.optimizations)
 
     @cached_property
@@ -58,32 +58,33 @@ class Programs:
 
     @cached_property
     def policies(self) -> Policies:
-        """How it runs, however large a batch is, on the platform that JAX runs on."""
+        """The program's policies on the platform that JAX runs on."""
         return Policies.of(self.in_order, self.options, target_of(jax.default_backend()))
 
     @cached_property
     def lowered(self) -> Program:
         """The program with explicit stacks, its blocks in the order in which they are run."""
         if self.policies.several.schedule == "earliest":
-            return self.in_order  # that order is the schedule
+            return self.in_order  # for this schedule, the program order decides which block is next
         return ordered_program(self.in_order)
 
     @cached_property
     def machine(self) -> Program:
-        """The program that XLA's loop runs; what it gives back are the arrays of its results."""
+        """The program that XLA's loop runs; its outputs are the arrays of its results."""
         return machine_program(self.lowered, self.options.optimizations)
 
     @cached_property
     def of_a_gang(self) -> Program:
-        """The program with explicit stacks for lanes that run at once: they compute both sides of a cheap branch."""
+        """The program with explicit stacks for gangs, whose lanes compute both sides of a cheap branch."""
         return machine_program(self.in_order, replace(self.options.optimizations, ask_ahead=False))
 
     @cached_property
     def of_a_lane(self) -> Program:
-        """The program with explicit stacks as a lane runs it by itself.
+        """The program with explicit stacks for kernels that run one lane at a time.
 
-        No block does what its successors would: such a lane loses nothing by a branch, and runs one side of it. But a
-        loop that is one block without branches is a loop over arrays, and remains that.
+        No tests are copied into other blocks and branches are not converted: a single lane loses nothing by a branch,
+        and runs one side of it. But a loop that conversion makes a single block without branches is a loop over arrays,
+        and stays so.
         """
         converted, wanted = self.of_a_gang, replace(self.options.optimizations, ask_ahead=False, if_conversion=False)
         if not self.options.optimizations.if_conversion:

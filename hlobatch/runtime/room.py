@@ -1,4 +1,4 @@
-"""The error of a run -> whether a container (list, dict) was full, and whether memory is left to run with more room."""
+"""Whether a run failed because a container was full, and whether there is memory to run it with more room."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from hlobatch.runtime import memory
 from hlobatch.runtime.plan import Plan
 
 MORE_ROOM: Final = 4
-"""How many times as much containers have room for in the next run."""
+"""Factor on the capacity of containers in the next run."""
 
 
 def is_outgrown(error: Exception) -> bool:
-    """Whether lanes failed because a container was full whose capacity the user had not set."""
+    """Whether lanes failed because a container was full whose capacity the user has not set."""
     return isinstance(error, LaneError) and any(
         isinstance(one, CapacityError) and one.may_grow for one in error.errors.values()
     )
 
 
 def fits_with(times: int, plan: Plan, size: int) -> bool:
-    """Whether there is memory for containers of so many times as many items as in a plan, in each lane of a batch.
+    """Whether a batch with ``times`` the capacity of a plan's containers fits in memory.
 
-    They are held twice: where a lane changes them, and as what XLA copies when a run begins.
+    They are in memory twice: in the state of the lanes, and as a copy that XLA makes when a run begins.
     """
     types = (type_ for type_ in plan.specialized.var_defs.values() if type_.grows)
     leaves = [physical(leaf) for type_ in types for leaf in type_.tensor_leaves]

@@ -1,12 +1,12 @@
-"""The arguments of a call -> what ran an earlier call of the same kind, so that the checks of arguments are skipped.
+"""Finds the prepared run of an earlier call with arguments of the same types, so that checks are skipped.
 
 Checking a call takes some fifty microseconds, and a call like an earlier one needs no check. Two calls are alike if
-their arguments make up the same pytree of arrays of the same types, under the same settings of JAX. A call has a
-shortcut only if its arrays are passed on as they are (typed keys as their words): the batch axis is the first, there
-are no Python objects, and no two keywords, whose order may differ from that of the parameters.
+their arguments are the same pytree of arrays of the same types, under the same JAX settings. A call has a shortcut only
+if its arrays are passed on as they are (typed keys as their words): the batch axis is the first, and there are no
+Python objects, and no two keywords, whose order may differ from that of the parameters.
 
-Calls with nothing but positional arrays, the most common ones, have a still shorter way. A few microseconds count: if
-the next call comes later, the thread that ran the one before has gone to sleep, and takes fifteen more to wake.
+Calls with only positional arrays, the most common ones, have a still shorter path. A few microseconds count: if the
+next call comes later, the thread that ran the last one has gone to sleep, and takes fifteen more to wake.
 """
 
 from __future__ import annotations
@@ -27,32 +27,32 @@ from hlobatch.runtime.places import has_several_devices
 from hlobatch.runtime.plan import Plan
 
 _AROUND: Final = 3
-"""Nodes of the pytree of a call's arguments, if these are arrays: all, those in a row, and those by keyword."""
+"""Nodes of the pytree of a call's arguments besides array leaves: the pair, the positional tuple, the keyword dict."""
 Run = Callable[[Sequence[Any]], Any]
 
 
 @dataclass
 class Shortcuts:
-    """The shortcuts of one function: what ran its earlier calls, but for those that JAX was tracing.
+    """The shortcuts of one function: prepared runs of earlier calls, except calls that JAX was tracing.
 
     Attributes:
-        runs: For each key.
-        of_arrays: For the abstract values of arrays in a row, the settings of JAX under which that holds, and the same.
+        runs: The prepared run for each key.
+        of_arrays: By the abstract values of positional arrays, the JAX settings and the prepared run.
     """
 
     runs: dict[Any, Run] = field(default_factory=dict)
     of_arrays: dict[Any, tuple[Any, Run]] = field(default_factory=dict)
 
     def look_up_arrays(self, args: Sequence[Any]) -> Run | None:
-        """The shortcut of a call without keywords, if there is one; all arguments have to be JAX arrays, no tracers."""
+        """The shortcut of a call without keywords, or None; all arguments have to be concrete JAX arrays."""
         try:
             context, run = self.of_arrays[tuple(map(abstract, args))]
-        except (AttributeError, KeyError):  # something else than an array, or another
+        except (AttributeError, KeyError):  # not an array, or of a type without a shortcut
             return None
         return run if context == tracing_context() and is_at_once() else None
 
     def look_up(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, list[Any], Run | None]:
-        """A call's key (None if it can have no shortcut), its arrays as stored, and what runs it if it is known."""
+        """A call's key (None if it can have no shortcut), its arrays as stored, and its prepared run, or None."""
         leaves, treedef = jax.tree.flatten((args, kwargs))
         if len(kwargs) > 1:
             return None, leaves, None
@@ -74,7 +74,7 @@ class Shortcuts:
         return key, leaves, self.runs.get(key)
 
     def remember(self, key: Any, leaves: Sequence[Any], call: Call, plan: Plan) -> None:
-        """Keep what runs a call that was made, if its arrays went into the program as they were."""
+        """Keep a prepared run for a call that was made, if the call's arrays were passed on unchanged."""
         if key is None or call.size == 0 or not call.is_fixed or len(leaves) != len(call.arrays):
             return
         passed_on = (a is b or (is_key(a) and words_of(a) is b) for a, b in zip(call.arrays, leaves, strict=True))
@@ -82,10 +82,10 @@ class Shortcuts:
             self.runs[key] = run = prepared(plan, leaves)
             treedef, _, described, context = key
             if treedef == jax.tree.structure((tuple(leaves), {})):
-                self.of_arrays[described] = context, run  # where more than abstract values is described, never found
+                self.of_arrays[described] = context, run  # never found if more than abstract values is in the key
 
     def forget(self) -> None:
-        """Forget all shortcuts, since calls are to be run by something else from now on."""
+        """Forget all shortcuts, because calls are to be run differently from now on."""
         self.runs.clear()
         self.of_arrays.clear()
 
@@ -96,11 +96,11 @@ def _metadata(treedef: Any, leaves: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def _is_stored_so(leaf: Any) -> bool:
-    """Whether an array needs no conversion; one of 64 bits may be left from where those were allowed."""
+    """Whether an array needs no conversion; one with 64-bit elements may be from a time when these were enabled."""
     return not isinstance(leaf, jax.Array) or leaf.dtype == jax.dtypes.canonicalize_dtype(leaf.dtype)
 
 
 @cache
 def _array_type() -> type:
-    """The class of JAX arrays, where nothing is being traced; typed keys are of another, and ``jax.Array`` too."""
-    return type(jax.device_put(np.zeros(())))  # what makes one of JAX's own is compiled first, for ten milliseconds
+    """The class of concrete JAX arrays; tracers and typed keys are ``jax.Array``, but of other classes."""
+    return type(jax.device_put(np.zeros(())))  # jnp.zeros would be compiled first, for ten milliseconds

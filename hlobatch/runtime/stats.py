@@ -1,4 +1,4 @@
-"""Counts from a run -> its statistics: how often each block ran, and for how many active lanes."""
+"""Statistics of a run: the number of executions of each block, and of active lanes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class BlockStats:
         name: The block's name in the lowered program.
         location: Where it starts in the user's source.
         executions: How often the machine ran it.
-        active: Lane executions with a use: how many lanes stood at it, summed over executions.
+        active: Lane executions that were of use: the number of lanes at the block, summed over executions.
         cost: Estimated floating point operations per lane and execution.
     """
 
@@ -38,8 +38,8 @@ class RunStats:
         depth: Frames per stack at the end of the run; 0 if the program has no stack.
         resumptions: How often the run stopped to grow its stacks.
         threads: Parts of the batch that ran side by side. Counts are of all of them; where a batch does not divide
-            evenly, its last input counts twice.
-        choice: Dispatch, schedule and layout, and why those, in words.
+            evenly, its last input counts more than once.
+        choice: Dispatch, schedule and layout, and the reasons for them, in words.
     """
 
     blocks: tuple[BlockStats, ...]
@@ -58,23 +58,23 @@ class RunStats:
 
     @property
     def _lanes(self) -> int:
-        """Lanes that each execution of a block is for."""
+        """Lanes in each execution of a block."""
         return self.lanes // self.threads
 
     @property
     def steps(self) -> int:
-        """Blocks the machine ran."""
+        """Number of block executions."""
         return sum(block.executions for block in self.blocks)
 
     @property
     def utilization(self) -> float:
-        """Share of the machine's work that some lane had a use for, blocks weighted by their cost."""
+        """Share of the work that was of use to some lane, blocks weighted by their cost."""
         done = sum(block.cost * block.executions for block in self.blocks) * self._lanes
         used = sum(block.cost * block.active for block in self.blocks)
         return used / done if done else 1.0
 
     def utilization_of(self, name: str) -> float:
-        """Share of lanes with a use for a block, over its executions."""
+        """Share of lanes at a block, over its executions."""
         block = self.block(name)
         return block.active / (block.executions * self._lanes) if block.executions else 1.0
 

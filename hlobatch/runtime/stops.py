@@ -1,4 +1,4 @@
-"""The code for what stopped a run, and the fates of its inputs -> the error that tells the user who called it."""
+"""The errors of stopped runs, from the status of the inputs."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def stop_error(
     """The error for a stopped run.
 
     Args:
-        plan: What ran.
-        status: ``i32[inputs]``, what became of each input.
+        plan: The plan of the run.
+        status: ``i32[inputs]``, the status of each input.
         in_jit: Whether it ran inside ``jax.jit``, where stacks cannot grow.
-        depth: Frames the stacks had at the end.
-        results: What the whole batch gave back, if there is somebody to give it to.
-        details: What exceptions are made of, ``i32[inputs, words]``, if the program may raise; by default those of
-            the results.
+        depth: Frames of the stacks at the end.
+        results: The results of the whole batch, if they can be passed on.
+        details: The encoded values of exceptions, ``i32[inputs, words]``, if the program may raise; by default the last
+            of ``results``.
         is_full: Whether there was no memory for more frames.
     """
     status = np.asarray(status)
@@ -75,7 +75,7 @@ def stop_error(
 
 
 def out_of_time(plan: Plan, status: Any, results: Sequence[Any] | None) -> TimeLimitError:
-    """The error for a run whose time was over, given what had become of each input, and what was given back."""
+    """The error for a run that reached its time limit, given the status of each input and the results."""
     unfinished = np.flatnonzero(np.asarray(status)).tolist()
     done = len(status) - len(unfinished)
     return TimeLimitError(
@@ -88,12 +88,12 @@ def out_of_time(plan: Plan, status: Any, results: Sequence[Any] | None) -> TimeL
 
 
 def interruption(plan: Plan, status: Any, results: Sequence[Any] | None) -> Interrupted:
-    """The error for a run that the user interrupted, given what had become of each input, and what was given back."""
+    """The error for a run that the user interrupted, given the status of each input and the results."""
     return interruption_of(plan.name, status, None if results is None else plan.result(results))
 
 
 def interruption_of(name: str, status: Any, outputs: Any) -> Interrupted:
-    """The same, given the name of what ran, and the results as the user gets them."""
+    """The error for an interrupted run, given the function's name and the results as the user gets them."""
     unfinished = np.flatnonzero(np.asarray(status))
     done = len(status) - len(unfinished)
     message = f"{name!r} was interrupted when {done} of {len(status)} inputs were finished"

@@ -1,9 +1,9 @@
-"""A run of which some results are only wanted as sums over the batch: the cotangents of what all lanes share.
+"""Runs with some results summed over the batch: cotangents of shared inputs.
 
-``sums_p`` takes ``[captured…, inputs…]`` and gives back ``[results…]``, those of each input ``[batch, *event]``, sums
-``[*event]``. Where lanes run by code of their own, each thread adds to sums of its own as it goes, and the sums of the
-threads are added in the end. Where they run in a loop of several kernels, all lanes add to one array. Elsewhere each
-input has a row, and the batch runs in parts.
+``sums_p`` takes ``[captured…, inputs…]`` and returns ``[results…]``: per-input results ``[batch, *event]``, sums
+``[*event]``. In a kernel, each thread adds to sums of its own as it goes, and these are added at the end. In a loop of
+several XLA kernels, all lanes add to one array. Otherwise the run returns a row for each input, and the batch runs in
+parts.
 """
 
 from __future__ import annotations
@@ -41,8 +41,9 @@ from hlobatch.runtime.primitive import call_of_kernel, is_kernel_here, reported
 from hlobatch.targets.registry import target_of
 
 MOST_BYTES_OF_ROWS: Final = 1 << 24
-"""Bytes of results that are summed over the batch, a row for each input, that a run gives back; a larger batch runs in
-parts. Chosen by judgement (2026-11): large batches take more than 16 MiB anyway."""
+"""Bytes of the rows that a run returns, one for each input, to be summed over the batch; a larger batch runs in parts.
+Chosen by judgement (2026-11): large batches take more than 16 MiB anyway.
+"""
 
 sums_p = Primitive("hlobatch_sums")
 sums_p.multiple_results = True
@@ -52,10 +53,10 @@ def results_with_sums(plan: Plan, captured: Sequence[Any], inputs: Sequence[Any]
     """The results of a run, some of them summed over the batch.
 
     Args:
-        plan: What is run.
-        captured: The arrays that it captures, as a computation has them.
-        inputs: Its inputs.
-        summed: The positions of the results that are summed.
+        plan: The plan to run.
+        captured: The captured arrays as a computation has them.
+        inputs: The input arrays.
+        summed: The positions of the results to sum.
     """
     if any(map(is_tracer, (*captured, *inputs))):
         return list(sums_p.bind(*varying_alike((*captured, *inputs)), plan=plan, summed=summed))
@@ -63,27 +64,27 @@ def results_with_sums(plan: Plan, captured: Sequence[Any], inputs: Sequence[Any]
 
 
 def _is_plain(plan: Plan) -> bool:
-    """Whether inputs that have no result end the run, so that a sum need not do without what they have added."""
+    """Whether every input has a result or the run is an error, so that a sum never has to leave an input out."""
     return not plan.specialized.failures and not plan.has_effects and plan.options.max_steps is None
 
 
 def _is_summed_by_kernel(plan: Plan, summed: tuple[int, ...], size: Any) -> bool:
-    """Whether the kernel of a plan, if that is how it runs, can sum these results: threads of a CPU do."""
+    """Whether the plan's kernel, if it runs as one, can sum these results; only kernels of a CPU can."""
     is_of_host = bool(summed) and plan.programs.policies.target.is_host
     return _is_plain(plan) and is_of_host and summed == shape_of(plan, size).summed_results
 
 
 def _summing_in_loop(plan: Plan, size: Any, *, is_alone: bool, threads: int = 1) -> Plan:
-    """The plan whose loop over all lanes has sums over them as such; the plan itself where a row for each is as well.
+    """The plan that sums over lanes in its loop; the plan itself if rows for each lane are as good.
 
-    In a run that is one kernel, where all arrays are small and lanes are worked on as vectors, it is. Nor do threads
-    sum that would have to run one of the inputs twice.
+    They are in a run that is one kernel, where all arrays are small and lanes are worked on as vectors. Parts cannot be
+    summed if one of them would run an input twice.
 
     Args:
-        plan: What is run.
-        size: Inputs in the batch.
+        plan: The plan to run.
+        size: Number of inputs in the batch.
         is_alone: Whether the run has one device to itself.
-        threads: Parts that the batch is divided into.
+        threads: Number of parts that the batch is divided into.
     """
     if not (_is_plain(plan) and isinstance(size, int) and size and size % threads == 0):
         return plan
@@ -94,7 +95,7 @@ def _summing_in_loop(plan: Plan, size: Any, *, is_alone: bool, threads: int = 1)
 
 
 def _at_once(*operands: Any, plan: Plan, summed: tuple[int, ...]) -> list[Any]:
-    """The results of concrete arrays."""
+    """The results for concrete arrays."""
     _, inputs = split(plan, operands)
     size = plan.batch_size(inputs)
     by_kernel = size and _is_summed_by_kernel(plan, summed, size) and runs_as_kernel(plan, inputs)
@@ -107,7 +108,7 @@ def _at_once(*operands: Any, plan: Plan, summed: tuple[int, ...]) -> list[Any]:
 
 
 def _by_loop(plan: Plan, summed: tuple[int, ...], operands: Sequence[Any]) -> list[Any]:
-    """The results of concrete arrays, where lanes run in a loop."""
+    """The results for concrete arrays, by XLA's loop."""
     _, inputs = split(plan, operands)
     size = plan.batch_size(inputs)
     if len(devices_of(plan, inputs)) > 1 or is_kernel(plan, size):
@@ -118,17 +119,17 @@ def _by_loop(plan: Plan, summed: tuple[int, ...], operands: Sequence[Any]) -> li
         return _in_rows(plan, summed, wanted)(*operands)
     except (LaneError, Interrupted) as error:
         if wanted is not plan:
-            error.outputs = None  # sums have something of inputs that were stopped
+            error.outputs = None  # sums include parts of inputs that were stopped
         raise
 
 
 def _in_rows(plan: Plan, summed: tuple[int, ...], wanted: Plan | None = None) -> Callable[..., list[Any]]:
-    """The function of captured arrays and inputs that has a row for each input, which it sums.
+    """The function of captured arrays and inputs that computes rows for each input and sums them.
 
     Args:
-        plan: What is run.
-        summed: The positions of the results that are summed.
-        wanted: The plan that runs, which may have some of the sums already.
+        plan: The plan to run.
+        summed: The positions of the results to sum.
+        wanted: The plan to run instead, whose loop may compute some of the sums already.
     """
     wanted = wanted or plan
     avals, are_there = wanted.result_avals(1), wanted.summed_results

@@ -1,10 +1,10 @@
-"""A part of a batch of which few lanes have something left to do -> what runs a stretch of those lanes alone.
+"""Runs the last lanes of a part alone, when few have work left.
 
-One input may need a thousand times the turns of all others. When no input is left to take, a turn takes as long for the
-few lanes that are left as it did for all. So those go on in a program for that few lanes (one or eight), on a compacted
-state (``lowering/state/narrowing.py``). To compile such a program takes as long as many turns with few lanes, so it is
-compiled once enough time has been spent on such turns, in this run and in earlier ones. If a plan has had such a tail
-lately, the first stretches of its next run are short, and each is twice as long as the one before.
+One input may need a thousand times the turns of all others. When no input is left in the queue, a turn takes as long
+for the few lanes that are left as it did for all. So these go on in a program for few lanes (one or eight), on a
+compacted state (``lowering/state/narrowing.py``). Compiling such a program takes as long as many turns with few lanes,
+so it is compiled once enough time has been spent on such turns, in this run and in earlier ones. If a plan's last run
+had such a tail, the first stretches of its next run are short, and each is twice as long as the one before.
 """
 
 from __future__ import annotations
@@ -26,30 +26,30 @@ from hlobatch.runtime.primitive import run_p
 from hlobatch.strategy.strategy import Strategy
 
 WIDTHS: Final = (1, 8)
-"""Lanes of the programs that the last lanes go on in."""
+"""Numbers of lanes of the programs for the last lanes."""
 LEAST_LANES_FOR_EACH: Final = 4
-"""Times as many lanes as such a program has that a run must have to go on in it."""
+"""Factor by which a run must have more lanes than such a program for it to be used."""
 SHORT_STRETCHES: Final = 8
-"""Stretches that are half as long as the next one, at the start of a run that may have a tail."""
+"""Number of stretches at the start of a run that may have a tail, each half as long as the next one."""
 WORTH_SECONDS: Final = 0.3
 """Seconds of turns with few lanes after which it is worth compiling a program for them."""
 
 
 def width_for(layout: Layout, at_work: int) -> int | None:
-    """The width of the program for so many lanes; None if that is no fewer."""
+    """The width of the program for ``at_work`` lanes; None if no program is much narrower than the run."""
     return next((width for width in WIDTHS if at_work <= width and width * LEAST_LANES_FOR_EACH <= layout.lanes), None)
 
 
 @dataclass(frozen=True, eq=False)
 class Tail:
-    """Runs stretches of the few lanes of a part that have something left to do.
+    """Runs stretches of a part's few lanes with work left.
 
     Attributes:
-        plan: What runs.
-        strategy: How so few lanes run.
-        narrowing: From the state of the part to theirs.
-        size: Inputs in the batch.
-        threads: Parts that it is divided into.
+        plan: The plan to run.
+        strategy: The strategy of a run of so few lanes.
+        narrowing: Converts the state of the part to that of the few lanes and back.
+        size: Number of inputs in the batch.
+        threads: Number of parts of the batch.
         shared_given: Whether shared values are operands.
     """
 
@@ -62,11 +62,11 @@ class Tail:
 
     @property
     def width(self) -> int:
-        """How many lanes go on."""
+        """Number of lanes that go on."""
         return int(self.narrowing.narrow.lanes)
 
     def __call__(self, part: Any, *operands: Any) -> list[Any]:
-        """What the part gives back, given its number, the whole batch, the state and turns to make."""
+        """The part's output, given its number, the whole batch, the state and the number of turns."""
         plan, wide, narrow = self.plan, self.narrowing.wide, self.narrowing.narrow
         supply = iter(operands)
         captured = list(islice(supply, len(plan.captured)))

@@ -1,11 +1,11 @@
-"""Several calls -> their results, each call made at the same time in a thread of its own.
+"""Makes several calls at the same time, each in a thread of its own.
 
-On a CPU, executables that one thread starts run one after the other, and those that several threads start run side by
-side. A thread of this module only starts an executable, or runs lanes by a kernel. Tracing and compiling depend on
+On a CPU, executables that one thread starts run one after the other, and those that several threads start run in
+parallel. A thread of this module only starts an executable, or runs lanes by a kernel. Tracing and compiling depend on
 settings that JAX keeps for each thread, so the caller does them before.
 
-The threads are daemons, so that a process ends while they run, as it does while XLA's own threads run. (Those of
-``concurrent.futures`` are waited for.) What a thread works on stays in memory as long as it does, since its Python
+The threads are daemons, so that a process can end while they run, as it can while XLA's own threads run. (It waits for
+threads of ``concurrent.futures``.) The objects that a thread works on stay alive as long as it runs, since its Python
 frame is never taken down.
 """
 
@@ -26,11 +26,11 @@ T = TypeVar("T")
 
 
 class Workers:
-    """Threads that make calls for others, at most so many at the same time. They are started when they are needed.
+    """A pool of daemon threads that make calls, started as needed.
 
     Attributes:
-        name: Of the threads.
-        most: Threads, at most.
+        name: Prefix of the threads' names.
+        most: Largest number of threads.
     """
 
     def __init__(self, name: str, most: int) -> None:
@@ -41,7 +41,7 @@ class Workers:
         self._starting = threading.Lock()
 
     def submit(self, call: Callable[[], T]) -> Future[T]:
-        """Have a thread make a call."""
+        """Have a thread make a call; returns the future of its result."""
         future = Future[T]()
         if not self._idle.acquire(blocking=False):
             self._start_another()
@@ -62,23 +62,23 @@ class Workers:
                 self._idle.release()
                 future, call = self._calls.get()
             _make(future, call)
-            del future, call  # whoever waits for the next call keeps nothing of the last one
+            del future, call  # so that a waiting thread keeps no objects of its last call alive
 
 
 def _make(future: Future[T], call: Callable[[], T]) -> None:
-    """Make a call, unless it was cancelled, and tell what came of it."""
+    """Make a call, unless it was cancelled, and set the future's result or exception."""
     if not future.set_running_or_notify_cancel():
         return
     try:
         result = call()
-    except BaseException as error:  # noqa: BLE001  # it is raised where the result is asked for
+    except BaseException as error:  # noqa: BLE001  # raised by the future's result()
         future.set_exception(error)
     else:
         future.set_result(result)
 
 
 def start(target: Callable[[], None], name: str) -> None:
-    """Start a daemon thread whose stack has ``STACK_BYTES`` at least."""
+    """Start a daemon thread whose stack has at least ``STACK_BYTES``."""
     with _sizing:
         before = threading.stack_size()
         is_small = (before or _DEFAULT_STACK_BYTES) < STACK_BYTES
@@ -95,10 +95,10 @@ _sizing: Final = threading.Lock()
 
 
 def _default_stack_bytes() -> int:
-    """Bytes on the stack of a thread if nobody says how many; 0 if that is not known."""
+    """Default size in bytes of a thread's stack; 0 if that is not known."""
     if sys.platform == "win32":
         return 0
-    import resource  # noqa: PLC0415  # not there on Windows
+    import resource  # noqa: PLC0415  # Windows lacks it
 
     limit = resource.getrlimit(resource.RLIMIT_STACK)[0]
     return STACK_BYTES if limit == resource.RLIM_INFINITY else limit
@@ -115,12 +115,12 @@ def _worker(index: int) -> Workers:
 
 @cache
 def lanes() -> Workers:
-    """The pool of threads that run kernels beside the threads that call; so many that no run waits for another."""
+    """The pool of threads that run kernels beside the calling threads; it is so large that no run waits for another."""
     return Workers("hlobatch-lanes", 256)
 
 
 def _forget() -> None:
-    """Drop the pools in a forked process, which has none of its parent's threads, and would wait for them."""
+    """Drop the pools in a forked process, which has none of its parent's threads, so that it does not wait for them."""
     _sizing.release()
     _worker.cache_clear()
     lanes.cache_clear()
@@ -131,7 +131,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def together(calls: Sequence[Callable[[], T]]) -> list[T]:
-    """The results of calls that are made at the same time, the first of them by the calling thread."""
+    """The results of calls that are made at the same time, the first by the calling thread."""
     others = [_worker(index).submit(call) for index, call in enumerate(calls[1:])]
     try:
         return [calls[0](), *(other.result() for other in others)]

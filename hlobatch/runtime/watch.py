@@ -1,4 +1,4 @@
-"""A run on its way -> what is told of its progress, and whether its time is over; looked at between stretches."""
+"""Reports the progress of a run and checks its time limit, between stretches."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ LOOK_SECONDS: Final = 0.2
 
 @dataclass
 class Watch:
-    """Somebody who looks at a run.
+    """The progress report and time limit of one run.
 
     Attributes:
         name: The user's name for the function.
-        total: Inputs.
-        timeout: Seconds that it may take, or None.
-        tell: Is told of its progress, or None.
-        began: When it began, by ``perf_counter``.
+        total: Number of inputs.
+        timeout: Seconds that the run may take; None for no limit.
+        tell: Called with the progress; None for no reports.
+        began: When the run began, by ``perf_counter``.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Watch:
 
     @classmethod
     def of(cls, plan: Plan, total: int) -> Watch | None:
-        """Who looks at a run of a plan, if somebody asked for it."""
+        """The watch of a run, if the user asked for progress or a time limit; else None."""
         options = plan.options
         if not options.is_watched:
             return None
@@ -43,24 +43,24 @@ class Watch:
 
     @property
     def seconds_left(self) -> float | None:
-        """Seconds until the time is over; None if it never is."""
+        """Seconds until the time limit; None if there is none."""
         return None if self.timeout is None else self.timeout - self._seconds
 
     @property
     def patience(self) -> float:
-        """Seconds until somebody should look again."""
+        """Seconds until the next look."""
         left = self.seconds_left
         return LOOK_SECONDS if left is None else max(0.0, min(LOOK_SECONDS, left))
 
     def look(self, done: Callable[[], int]) -> bool:
-        """Tell of the progress, given what counts the inputs that are done; and whether the time is over."""
+        """Report progress, with ``done()`` inputs done; returns whether the time limit is reached."""
         is_over = self.timeout is not None and self._seconds >= self.timeout
         if self.tell:
             self.tell(Progress(self.name, done(), self.total, self._seconds, is_last=is_over))
         return is_over
 
     def end(self, done: int) -> None:
-        """Tell that the run is at its end."""
+        """Report that the run has ended."""
         if self.tell:
             self.tell(Progress(self.name, done, self.total, self._seconds, is_last=True))
 
