@@ -1,4 +1,4 @@
-"""Assignment to items and attributes -> assignment to the names of which they are a part.
+"""Assignments to items and attributes -> assignments to the variables that they are parts of.
 
 ::
 
@@ -10,7 +10,7 @@
                                   a = __hb_stored(a, $1, ("[]", i))
                                   a = __hb_stored(a, $2, ("[]", j))
 
-A value never changes: the name is bound to another one, which is what Python's object would be then (``stores.py``).
+A value never changes: the variable is bound to another one, which Python's object would equal then (``stores.py``).
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ _Node = TypeVar("_Node", bound=ast.AST)
 
 ITEM: Final = "[]"
 ATTRIBUTE: Final = "."
-"""The kinds of steps that lead from a value to a part of it."""
+"""The kinds of steps from a value to a part of it."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """A part of what a name stands for.
+    """A part of a variable's value.
 
     Attributes:
-        root: What the way to it begins with: a name, if the part can be assigned to.
-        steps: The items and attributes on the way, each as the tuple that ``stores.py`` takes.
+        root: The expression at the beginning of the path to it; a name, if the part can be assigned to.
+        steps: The items and attributes on the path, each as the tuple that ``stores.py`` takes.
     """
 
     root: ast.expr
@@ -45,7 +45,7 @@ class Place:
 
 
 def place_of(node: ast.expr) -> Place:
-    """The place that an item or an attribute is."""
+    """The place of an item or an attribute."""
     steps: list[ast.Tuple] = []
     while isinstance(node, (ast.Subscript, ast.Attribute)):
         if isinstance(node, ast.Subscript):
@@ -58,7 +58,7 @@ def place_of(node: ast.expr) -> Place:
 
 
 def key_of(index: ast.expr) -> ast.expr:
-    """An index as an expression, which slices are not."""
+    """An index as an expression; a slice becomes a call."""
     if isinstance(index, ast.Slice):
         bounds = [part or _at(index, ast.Constant(None)) for part in (index.lower, index.upper, index.step)]
         return helper("__hb_slice", [*bounds, _length(index) or _at(index, ast.Constant(None))], index)
@@ -68,12 +68,12 @@ def key_of(index: ast.expr) -> ast.expr:
 
 
 def assignments(target: ast.expr, value: ast.expr, fresh: Callable[[], str]) -> list[ast.stmt]:
-    """Statements that do what ``target = value`` does, and bind names alone.
+    """Statements with the effect of ``target = value`` that assign to names only.
 
     Args:
-        target: What is assigned to.
+        target: The target.
         value: Straight-line code.
-        fresh: Gives names that nobody uses.
+        fresh: Makes unused names.
     """
     if not any(True for _ in places_in(target)):
         return [_bind(target, value)]
@@ -86,7 +86,7 @@ def assignments(target: ast.expr, value: ast.expr, fresh: Callable[[], str]) -> 
 
 
 def unpacked(target: ast.expr, fresh: Callable[[], str]) -> tuple[ast.expr, list[tuple[ast.expr, str]]]:
-    """A target with new names for its parts, and the parts with these names, in the order in which Python assigns."""
+    """A target with new names for its parts, and pairs of a part and its name in Python's order of assignment."""
     parts: list[tuple[ast.expr, str]] = []
 
     def renamed(part: ast.expr) -> ast.expr:
@@ -101,7 +101,7 @@ def unpacked(target: ast.expr, fresh: Callable[[], str]) -> tuple[ast.expr, list
 
 
 def augmented(node: ast.AugAssign, fresh: Callable[[], str]) -> list[ast.stmt]:
-    """Statements that do what ``target += value`` does to an item or an attribute: the last but one is of the value."""
+    """Statements with the effect of ``target += value`` on an item or attribute; the last but one applies ``+=``."""
     place, before = place_of(node.target), list[ast.stmt]()
     for index, step in enumerate(place.steps):
         kind, key = step.elts
@@ -121,12 +121,12 @@ def augmented(node: ast.AugAssign, fresh: Callable[[], str]) -> list[ast.stmt]:
 
 
 def changed(call: ast.Call, fresh: Callable[[], str], result: str = "") -> list[ast.stmt]:
-    """Statements that do what ``items[i].append(x)`` does, and bind names alone: one to what it gives, if that is used.
+    """Statements with the effect of ``items[i].append(x)`` that assign to names only.
 
     Args:
         call: The call.
-        fresh: Gives names that nobody uses.
-        result: The name for what it gives.
+        fresh: Makes unused names.
+        result: The name for the result of the call; empty if it is not used.
     """
     assert isinstance(call.func, ast.Attribute)
     target, name = call.func.value, fresh()
@@ -148,7 +148,7 @@ def as_target(place: ast.expr) -> ast.expr:
 
 
 def put_back(target: ast.expr, value: ast.expr) -> list[ast.stmt]:
-    """Statements that let an item or an attribute be what a callee made of it, and bind names alone."""
+    """Statements that store a callee's new value of an item or attribute, and assign to names only."""
     place = place_of(target)
     return [_bind(_stored_name(place), _call("__hb_put_back", place, [value], target))]
 
@@ -171,7 +171,7 @@ def _at(where: ast.AST, node: _Node) -> _Node:
 
 
 def _length(index: ast.Slice) -> ast.expr | None:
-    """What the length of a slice is by the way its bounds are written: 3 of ``i:i + 3``."""
+    """``upper - lower`` of a slice, without terms that cancel: 3 for ``i:i + 3``; None without both, or with a step."""
     if index.lower is None or index.upper is None or index.step is not None:
         return None
     lower, upper = list(_terms(index.lower, 1)), list(_terms(index.upper, 1))

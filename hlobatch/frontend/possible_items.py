@@ -1,11 +1,11 @@
-"""Items of a comprehension whose ``if`` differs between lanes -> items with a flag that says whether each is there.
+"""Items of a comprehension whose ``if`` differs between lanes -> items with a flag that says whether each exists.
 
 ::
 
     sum(x for x in xs if x > 0)      ==>      sum of Possible(x, is_there=x > 0)
 
-Functions that go over items, such as ``sum``, ``any`` and ``min``, leave out the items that are not there. They make no
-list of the others, as its length would differ between lanes.
+Functions of all items, such as ``sum``, ``any`` and ``min``, leave out the items that do not exist. They make no list
+of the others, since its length would differ between lanes.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from hlobatch.ir.choice import Choice
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True, eq=False)
 class Possible:
-    """An item, and whether it is there: a bool, or one that differs between lanes."""
+    """An item, and whether it exists: a Python bool, or one that differs between lanes."""
 
     value: Any
     is_there: Any = True
 
 
 def possible(conditions: Sequence[Any], item: Callable[[], Any]) -> Any:
-    """An item under conditions, none of which is known not to hold; the item itself if all are known to."""
+    """An item that exists if all conditions hold, none of them known to be false; bare if all are known to hold."""
     is_there = both(conditions)
     with where(is_there):
         value = item()
@@ -45,12 +45,12 @@ def possible(conditions: Sequence[Any], item: Callable[[], Any]) -> Any:
 
 
 def possible_now(conditions: Sequence[Any], value: Any) -> Any:
-    """An item under conditions, as ``possible`` gives it, whose value has been computed already."""
+    """An item as in ``possible``, whose value has been computed already."""
     return possible(conditions, lambda: value)
 
 
 def items_of(iterable: Any) -> list[Possible]:
-    """The items of what is gone over."""
+    """The items of an iterable, as ``Possible``."""
     if isinstance(iterable, Choice):
         rows = Rows.of(iterable)
         return [Possible(rows.item(place), rows.is_there(place)) for place in range(rows.most)]
@@ -62,18 +62,18 @@ def _each(iterable: Iterable[Any]) -> Iterator[Possible]:
 
 
 def kept(item: Possible) -> Any:
-    """The value of an item that a list keeps: lanes fail in which it is there, and is None."""
+    """The value of an item to be kept in a list; a lane fails in which it exists and is None."""
     with where(item.is_there):
         return given(item.value, MissingValueError, "an item of a list of the lane's length is None")
 
 
 def certain(items: Sequence[Possible]) -> bool:
-    """Whether all items are there."""
+    """Whether all items exist in every lane."""
     return all(item.is_there is True for item in items)
 
 
 def first(items: Iterable[Any], *default: Any) -> Any:
-    """``next`` of a comprehension: the first item that is there."""
+    """``next`` of a comprehension: the first item that exists."""
     known = list[Possible]()
     for item in _each(items):
         known.append(item)
@@ -91,10 +91,10 @@ def first(items: Iterable[Any], *default: Any) -> Any:
 
 
 def whole(items: Any) -> Any:
-    """What a comprehension gives where it is kept, or used where the number of its items has to be known.
+    """The result of a comprehension that is kept, or used where the number of its items has to be known.
 
     Raises:
-        UnsupportedSyntaxError: That differs between lanes, and it is no list.
+        UnsupportedSyntaxError: That number differs between lanes, and the comprehension is no list.
     """
     if isinstance(items, list) and any(isinstance(item, Possible) for item in items):
         known = list(_each(items))

@@ -147,7 +147,7 @@ HELPERS: Final = {
 
 
 def watched(body: Sequence[ast.stmt], can_fail: ast.expr, status: str) -> list[ast.stmt]:
-    """Statements that find out in which of the ways that are known they fail, and keep that in a variable."""
+    """Statements that also compute, in the variable ``status``, which of the failures in ``can_fail`` came first."""
     first, last = body[0], body[-1]
     watch = ast.copy_location(ast.Expr(helper("__hb_watch", [ast.copy_location(can_fail, first)], first)), first)
     return [watch, *body, assigned(status, helper("__hb_seen", [], last), last)]
@@ -200,7 +200,7 @@ def _definition(name: str, parameters: Sequence[str], body: Sequence[ast.stmt]) 
 
 
 def _place(nodes: Iterable[ast.AST], where: ast.AST) -> None:
-    """Give nodes without a place that of ``where``."""
+    """Give nodes without a source location that of ``where``."""
     for node in nodes:
         if isinstance(node, (ast.expr, ast.stmt, ast.arg)) and not hasattr(node, "lineno"):
             ast.copy_location(node, where)

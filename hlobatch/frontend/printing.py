@@ -1,12 +1,12 @@
-"""``print(…)`` -> the values that it shows, computed as all others are, and what the host makes a text of.
+"""``print(…)`` -> its values, computed like all others, and a function that makes a text of them on the host.
 
 ::
 
     print(f"{i:3d}", norm(x) / 2)      ==>      %$1 = prim "norm(x) / 2" (%x)
                                                 prim "print(f"{i:3d}", norm(x) / 2)" (%i, %$1)
 
-A lane has no texts. What makes a text of values, such as a format, is run on the host, once for each lane that came
-here, with that lane's values; the values themselves are those of the program, in its dtypes.
+A lane has no texts. Code that makes a text, such as a format, runs on the host, once for each lane that reached the
+``print``, with that lane's values; these are values of the program, with its dtypes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _COMPREHENSIONS: Final = (ast.ListComp, ast.SetComp, ast.GeneratorExp)
 
 
 def as_statement(node: ast.IfExp | ast.BoolOp) -> ast.If:
-    """A choice whose value nobody reads, such as ``verbose and print(x)``, as the statement that does the same."""
+    """An expression whose value is not used, such as ``verbose and print(x)``, as an ``if`` statement."""
     if isinstance(node, ast.IfExp):
         test, body, otherwise = node.test, node.body, [node.orelse]
     else:
@@ -52,7 +52,7 @@ class PrintLowering:
         self.node = node
 
     def lower(self) -> ast.expr:
-        """Emit it; its value."""
+        """Emit the ``print``; return its value, None."""
         function, node = self.function, self.node
         name = load("__hb_lane_print", node)
         keywords = [ast.copy_location(ast.keyword(k.arg, self._shown(k.value)), k) for k in node.keywords]
@@ -70,7 +70,7 @@ class PrintLowering:
         return literal(None, node)
 
     def _shown(self, node: ast.expr) -> ast.expr:
-        """An expression as the host has it: what makes no text is a variable, computed before."""
+        """An expression as the host evaluates it: parts that make no text become variables, computed before."""
         if not self._makes_text(node):
             return self._computed(node)
         if isinstance(node, _COMPREHENSIONS):
@@ -94,7 +94,7 @@ class PrintLowering:
         return self._shown(value) if isinstance(value, ast.expr) else value
 
     def _computed(self, node: ast.expr) -> ast.expr:
-        """The value of an expression that makes no text, as a variable where it is no constant and no name."""
+        """The value of an expression that makes no text, as a variable unless it is a constant or a name."""
         if isinstance(node, ast.Constant):
             return node
         if isinstance(node, ast.Starred):
@@ -105,11 +105,11 @@ class PrintLowering:
         return load(name, node)
 
     def _is_outside(self, node: ast.expr) -> bool:
-        """Whether a dotted name stands for something outside of the function, such as ``sys.stderr``."""
+        """Whether a dotted name means an object from outside of the function, such as ``sys.stderr``."""
         return static_value(node, self.function.source, self.function.local) is not MISSING
 
     def _makes_text(self, node: ast.expr) -> bool:
-        """Whether an expression makes a text, or something with texts in it, of values."""
+        """Whether an expression makes a text of values, or a container with such texts."""
         match node:
             case ast.JoinedStr() | ast.FormattedValue():
                 return True

@@ -1,11 +1,11 @@
-"""The definition of a method -> the same with the names that Python has for those that are its class's own.
+"""The definition of a method -> the definition with private names, such as ``__x``, mangled as Python does it.
 
 ::
 
     class Deck:
         def size(self): return len(self.__cards)      ==>      return len(self._Deck__cards)
 
-Outside of the class, where pieces of the method are compiled, the names would be others.
+Outside of the class, where parts of the method are compiled, Python would not mangle them.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from hlobatch.frontend.scopes import with_parts
 
 
 def as_python_has_them(node: ast.FunctionDef, qualified: str) -> ast.FunctionDef:
-    """The definition; the node itself if it has no such names.
+    """The definition with its private names mangled; the node itself if it has none.
 
     Args:
-        node: A definition, or a lambda's as one.
-        qualified: What the function is called, with its class (``__qualname__``).
+        node: A definition, or that of a lambda.
+        qualified: The function's ``__qualname__``, which contains its class.
     """
     *_, owner, _ = ("", "", *qualified.split("."))
     prefix = "" if owner == "<locals>" else owner.lstrip("_")
@@ -30,7 +30,7 @@ def as_python_has_them(node: ast.FunctionDef, qualified: str) -> ast.FunctionDef
 
 
 _NAMED: Final = {ast.Name: "id", ast.Attribute: "attr", ast.arg: "arg", ast.FunctionDef: "name"}
-"""Nodes that have a name, and in which field."""
+"""The field with the name, for nodes that have one."""
 
 
 def _renamed(prefix: str, node: Any) -> Any:

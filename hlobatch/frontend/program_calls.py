@@ -1,4 +1,4 @@
-"""A call of a function of the program -> a ``FunctionCallOp``, which gives back the arguments that it changes, too.
+"""A call of a function of the program -> a ``FunctionCallOp``, which also returns arguments that the callee changes.
 
 ::
 
@@ -41,7 +41,7 @@ class CallLowering:
         self.function = function
 
     def lower(self, node: ast.Call, called: Called, result: str) -> str:
-        """Emit a call of a function of the program; returns the name of the variable that receives its result."""
+        """Emit a call of a function of the program; return the name of the variable that receives its result."""
         callee, site = self._copy(called.callee, node), self.function.site(node)
         location = self.function.location(node)
         self.function.callees.is_called(callee, location)
@@ -75,10 +75,10 @@ class CallLowering:
         node: ast.Call,
         expected: Expected | None,
     ) -> dict[str, ast.expr]:
-        """What a call passes, without control: what is captured, and the arguments, each by its parameter.
+        """The arguments of a call, with control flow lowered, by parameter; closure variables come first.
 
-        Python evaluates arguments as they are written; what a function captures is as it is then. A call of which
-        something is expected is tried with them.
+        Python evaluates arguments in the order of the source; a closure variable has its value at the time of the call.
+        A call that is made by a guess is also traced with these arguments, to test the guess.
         """
         values = {name: self._argument(value, node) for name, value in bound.items()}
         written = sorted(values, key=lambda name: (values[name].lineno, values[name].col_offset))
@@ -93,7 +93,7 @@ class CallLowering:
         return {**dict(zip(callee.captured, evaluated[len(values) :], strict=True)), **values}
 
     def _place(self, value: ast.expr, callee: Callee) -> ast.expr:
-        """An argument that is a part of a variable, with keys that are still the same once it is put back."""
+        """An argument that is a part of a variable, with keys that do not change until it is stored back."""
         place = as_target(value)
         keys = [part for part in operands_of(place)[1:] if not isinstance(part, ast.Constant)]
         fixed = (
@@ -105,7 +105,7 @@ class CallLowering:
         return with_operands(value, dict(zip(map(id, keys), fixed, strict=True)))
 
     def _received(self, callee: Callee, result: str, changed: Sequence[str]) -> str:
-        """The variable that receives the result; the one that is assigned to keeps its value if the call raises."""
+        """The variable that receives the result: a temporary if the target keeps its value when the call raises."""
         is_kept = callee.raises and self.function.outlives_failure(result)
         is_changed = result in changed or result in callee.changed
         return self.function.temporary() if is_kept or is_changed else result
@@ -113,11 +113,11 @@ class CallLowering:
     def _taken_back(
         self, callee: Callee, arguments: Mapping[str, ast.expr], node: ast.Call
     ) -> list[tuple[str, ast.expr | None]]:
-        """For each parameter that a callee changes: the variable that takes it back, and the place it belongs to.
+        """For each parameter that a callee changes, the variable that receives it, and the place to store it, or None.
 
         Raises:
-            Learned: The callee does not give it back yet.
-            UnsupportedSyntaxError: It cannot be given back.
+            Learned: The callee does not return it yet.
+            UnsupportedSyntaxError: It cannot be stored back.
         """
         if callee.changes and not callee.gives_back:
             raise Learned(of_function(callee.key), GivesBack())
@@ -128,7 +128,7 @@ class CallLowering:
             other = None if parameter in callee.captured else rebinding(callee.source.node, parameter)
             if other is not None:
                 raise self._lost(callee, parameter, other, node)
-            if not isinstance(root, ast.Name):  # nobody reads a value without a name after the call
+            if not isinstance(root, ast.Name):  # a value without a name is not read after the call
                 found.append((self.function.temporary(), None))
                 continue
             if root.id not in self.function.local and not root.id.startswith(TEMPORARY):
@@ -138,7 +138,7 @@ class CallLowering:
         return found
 
     def _apart(self, callee: Callee, bound: Mapping[str, Any], node: ast.Call) -> dict[str, Any]:
-        """Arguments of which none is a part of another one that the callee changes, which it would not see."""
+        """Arguments, with a check that none is a part of another that the callee changes, and is no number."""
         given = (bound.get(name) for name in callee.changes)
         changed = {value.id for value in given if isinstance(value, ast.Name)}
         found = dict(bound)
@@ -162,7 +162,7 @@ class CallLowering:
         )
 
     def _check_defaults(self, callee: Callee, bound: Mapping[str, Any], node: ast.Call) -> None:
-        """Refuse a call of a function that changes the default of a parameter, which is the same in all calls."""
+        """Refuse a call of a function that changes the default of a parameter, which all its calls share."""
         for name in callee.changes:
             value = bound.get(name)
             if not isinstance(value, (ast.expr, Default)) and may_change(value):
@@ -178,7 +178,7 @@ class CallLowering:
         )
 
     def _captured(self, node: ast.Call, called: Called) -> list[ast.expr]:
-        """What a function that is defined inside another captures: variables as they are now, or what a value holds."""
+        """The closure variables of a callee: variables as they are now, or those of a ``Closure`` that is called."""
         callee = called.callee
         if not callee.captured or (isinstance(node.func, ast.Name) and node.func.id in self.function.scope):
             return [load(name, node) for name in callee.captured]
@@ -193,7 +193,7 @@ class CallLowering:
         return [helper("__hb_captured", [function, index], node) for index in indices]
 
     def _argument(self, value: Any, node: ast.Call) -> ast.expr:
-        """An argument of a call of a function of the program."""
+        """An argument as an expression; defaults and lambdas become variables and constants."""
         if isinstance(value, Default):
             return load(value.name, node)
         if not isinstance(value, ast.expr):
@@ -203,14 +203,14 @@ class CallLowering:
         return value
 
     def _copy(self, callee: Callee, node: ast.Call) -> Callee:
-        """The copy of a function that a call calls; a recursion stays in its own, unless types say otherwise."""
+        """The copy of a function that a call needs; a recursive call stays in its copy unless a fact says otherwise."""
         fact = self.function.callees.facts.of(Copy, self.function.site(node))
         if fact is not None:
             return self.function.callees.copy(callee, fact)
         return self.function.callee if callee.source is self.function.source else callee
 
     def _bind(self, node: ast.Call, called: Called) -> dict[str, Any]:
-        """Arguments by parameter, in the callee's order; defaults as Python objects."""
+        """Arguments by parameter, in the callee's order; defaults are Python objects."""
         callee = called.callee
         if is_starred(node) or called.receiver == "bound":
             return self._bound_by_tracing(node, callee)
@@ -228,7 +228,7 @@ class CallLowering:
         return {name: _collected(value, node) for name, value in bound.arguments.items()}
 
     def _bound_by_tracing(self, node: ast.Call, callee: Callee) -> dict[str, Any]:
-        """Arguments by parameter, where only tracing knows which is which."""
+        """Arguments by parameter, where only tracing can match them to parameters."""
         signature = callee.source.signature
         parts = [self.function.constant(signature), node.func, *node.args]
         call = ast.copy_location(ast.Call(ast.Name("__hb_bound", ast.Load()), parts, node.keywords), node)
@@ -239,12 +239,12 @@ class CallLowering:
 
 
 def is_starred(node: ast.Call) -> bool:
-    """Whether which argument is which does not show in a call."""
+    """Whether a call has arguments with a star, so that the syntax does not match them to parameters."""
     return any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords)
 
 
 def _collected(value: Any, node: ast.Call) -> Any:
-    """What a parameter with a star or two holds, as an expression; anything else as it is."""
+    """The tuple or dict of a parameter with stars, as an expression; any other argument unchanged."""
     if isinstance(value, tuple) and value and all(isinstance(item, ast.expr) for item in value):
         return ast.copy_location(ast.Tuple(list(value), ast.Load()), node)
     if isinstance(value, dict) and value and all(isinstance(item, ast.expr) for item in value.values()):
@@ -254,7 +254,7 @@ def _collected(value: Any, node: ast.Call) -> Any:
 
 
 def _receiver(function: ast.expr, how: str) -> list[ast.expr]:
-    """The first argument of a call, where what is called gives it."""
+    """The first argument of a call, if it follows from the called object; ``how`` is a receiver as in ``Calls``."""
     match function:
         case _ if how in ("", "values"):
             return []

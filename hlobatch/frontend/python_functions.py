@@ -1,6 +1,6 @@
-"""Python's own functions, such as ``int``, ``sum`` and ``sorted`` -> what they mean on values that differ by lane.
+"""Python's own functions, such as ``int``, ``sum`` and ``sorted`` -> their meaning on values that differ between lanes.
 
-Each takes what Python's takes, and gives a Python number where Python does: a weak array, as in ``lane_numbers.py``.
+Each accepts what Python's accepts, and returns a Python number if Python does: a weak array, as in ``lane_numbers.py``.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def absolute(value: Any, /) -> Any:
 
 
 def _round(number: Any, ndigits: Any = None) -> Any:
-    """To even where two are as near; without digits it is an integer."""
+    """``round``: halves go to the even neighbor; without digits the result is an integer."""
     if is_tracer(ndigits):
         raise BatchTypeError(
             "the number of digits that `round` leaves differs between lanes",
@@ -122,7 +122,7 @@ def _all(iterable: Any, /) -> Any:
 
 
 def _listed(iterable: Any) -> Any:
-    """What is gone over; a range whose length differs between lanes as a list."""
+    """An iterable; a range whose length differs between lanes becomes a list."""
     return iterable.in_order() if isinstance(iterable, LaneRange) else iterable
 
 
@@ -145,7 +145,7 @@ def _sum(iterable: Any, /, start: Any = 0) -> Any:
 
 
 def _computed_with(items: Sequence[Possible], what: str) -> list[Possible]:
-    """Items that are computed with: lanes fail that have None for one of them."""
+    """Items for a computation; a lane fails in which one of them is None."""
     for item in items:
         with where(item.is_there):
             is_there(item.value, what)
@@ -186,7 +186,7 @@ def _length(sized: Any, /) -> Any:
 
 
 def _extreme(name: str, *args: Any, key: Any = None, default: Any = _NONE) -> Any:
-    """``min`` or ``max``: the first of those that are not surpassed."""
+    """``min`` or ``max``: the first item that no other one surpasses."""
     if len(args) == 1 and isinstance(args[0], LaneRange) and key is None:
         return args[0].extreme(name, *(() if default is _NONE else (default,)))
     args = tuple(map(_listed, args)) if len(args) == 1 else args
@@ -226,14 +226,14 @@ def _is_real(value: Any) -> bool:
 
 
 def _are_integers(*values: Any) -> bool:
-    """Whether of equal numbers one is as good as the other; a bool is not the integer that it is equal to."""
+    """Whether all values are integer arrays, of which equal ones are interchangeable; a bool and an integer are not."""
     return all(
         is_number(value) and jnp.issubdtype(jnp.result_type(value), jnp.integer) and is_array(value) for value in values
     )
 
 
 def _extreme_of_array(name: str, array: Any) -> Any:
-    """Nothing surpasses a NaN that is first, and one that is not surpasses nothing."""
+    """``min`` or ``max`` of an array. As in Python, a NaN in front is the result, and a later one is ignored."""
     reduce = jnp.min if name == "min" else jnp.max
     if not jnp.issubdtype(array.dtype, jnp.floating):
         result = reduce(array)
@@ -311,7 +311,7 @@ def _hashed(name: str) -> Callable[..., Any]:
 
 
 def integer_member(kind: type[enum.Enum], value: Any) -> Any:
-    """The member of an ``IntEnum`` that has a value: an integer, as they all are."""
+    """The member of an ``IntEnum`` with a value, as an integer."""
     value = as_int(as_index(value, kind.__name__))
     known = np.array([member.value for member in kind])
     fails(ValueError, f"not a valid {kind.__name__}", jnp.logical_not(jnp.isin(value, known)))
@@ -338,6 +338,6 @@ MEANINGS: Final = {
     **entries({function: _hashed(function.__name__) for function in _HASHED}, converts=True, uses_items=True),
 }
 REFUSED: Final = (*_TEXTS, *_HASHED)
-"""Functions whose meaning is an error that says what to do."""
+"""Functions whose meaning is an error with help."""
 CALLERS: Final = frozenset((min, max, sorted, map, filter))
-"""Functions that call what they are given, which then means there what it means elsewhere."""
+"""Functions that call a function among their arguments, which is then wrapped to have its meaning."""

@@ -1,12 +1,12 @@
-"""Python's operators on arrays that stand for its numbers -> what Python makes of them, where JAX differs.
+"""Python's operators on arrays that stand for its numbers -> Python's results, where JAX's differ.
 
 ::
 
-    n // k        rounded down for negative numbers too; a ZeroDivisionError if the program asks for it
-    2 ** -n       refused: of which kind the result is, an integer or a float, depends on the lane
+    n // k        rounded down for negative numbers too; raises ZeroDivisionError if the program catches it
+    2 ** -n       refused: whether the result is an integer or a float depends on the lane
 
-``meanings.py`` puts these functions in the place of the user's operators. They run as the code is traced. Their errors
-have no place: whoever traces the code adds that.
+``meanings.py`` puts these functions in place of the user's operators. They run while the code is traced. Their errors
+have no place, which the tracing of the code adds.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from hlobatch.ir.growing import Growing
 from hlobatch.prelude import class_for
 
 _BITWISE: Final = frozenset({"and", "or", "xor", "matmul", "iand", "ior", "ixor", "imatmul"})
-"""Operations that give flags of flags, as in Python, or that Python's numbers do not have."""
+"""Operations whose result on bools is a bool, as in Python, or that Python's numbers do not have."""
 
 
 _BY_ZERO: Final = "division by zero"
@@ -50,7 +50,7 @@ _SHIFTS: Final = frozenset({"lshift", "rshift"})
 
 
 def check_divisor(number: Any, divisor: Any) -> None:
-    """Say where Python would refuse to divide by 0; arrays give what NumPy gives for it."""
+    """Note the lanes in which Python would raise for a division by 0; arrays have NumPy's result."""
     if not lane_failures.is_wanted(ZeroDivisionError) or not np.shape(number) == np.shape(divisor) == ():
         return
     if is_tracer(divisor):
@@ -60,16 +60,16 @@ def check_divisor(number: Any, divisor: Any) -> None:
 
 
 def check_count(number: Any, count: Any) -> None:
-    """Say where Python would refuse to shift by a number below zero."""
+    """Note the lanes in which Python would raise for a negative shift count."""
     if np.shape(number) == np.shape(count) == () and isinstance(count, (int, jax.Array)):
         lane_failures.fails_as_in_python(ValueError, "negative shift count", count < 0)
 
 
 def operate(operation: str, *operands: Any) -> Any:
-    """An operation of the module ``operator``, which Python does on numbers if its operands are flags.
+    """An operation, named as in ``operator``; bools are added, multiplied and so on as integers, as in Python.
 
-    Only ``~`` is not as in Python, where it has been deprecated for bools: it is ``not`` of one that was computed, as
-    in JAX and NumPy.
+    Only ``~`` differs from Python, where it is deprecated for bools: of a computed bool it is ``not``, as in JAX and
+    NumPy.
     """
     if operation == "mod" and isinstance(operands[0], str):
         known(operands[1])
@@ -103,14 +103,14 @@ def operate(operation: str, *operands: Any) -> Any:
 
 
 def _repeats_a_list(operation: str, *operands: Any) -> bool:
-    """Whether a list, or a tuple, is repeated a number of times that differs between lanes."""
+    """Whether a list or a tuple is repeated a number of times that differs between lanes."""
     is_product = operation.removeprefix("i") == "mul"
     are_items = any(type(one) in (list, tuple) or isinstance(one, GrowingList) for one in operands)
     return is_product and are_items and any(map(is_tracer, operands))
 
 
 def _growing_list(items: Any) -> Any:
-    """What is repeated, as a list that may have another length in each lane."""
+    """The repeated list as a growing list; a tuple is refused."""
     if isinstance(items, tuple):
         raise BatchTypeError(
             "a tuple is repeated a number of times that differs between lanes",
@@ -120,21 +120,21 @@ def _growing_list(items: Any) -> Any:
 
 
 def _is_flag(value: Any) -> bool:
-    """Whether a value stands for one of Python's bools: it is one, or a single one of a lane's."""
+    """Whether a value stands for a Python bool: a bool, or a scalar array of bools."""
     if isinstance(value, (jax.Array, np.ndarray, np.bool_)):
         return bool(value.dtype == jnp.bool_) and value.shape == ()
     return type(value) is bool
 
 
 def _as_number(value: Any) -> Any:
-    """A flag as the Python number that it is."""
+    """A bool as the Python integer that it equals."""
     return weakly(value, jax.dtypes.canonicalize_dtype("int64")) if isinstance(value, jax.Array) else int(value)
 
 
 def augment(operation: str, target: Any, value: Any) -> Any:
     """``target += value`` and the like, if the target is a name.
 
-    A list or a dict becomes another object, which stands for the one that it was; ``identity.py`` is told.
+    A list or a dict becomes another object, which stands for the old one; ``identity.py`` notes that.
     """
     grows = isinstance(value, Growing) or _repeats_a_list(operation, target, value)
     if isinstance(target, (list, dict, set)) and grows:
@@ -153,7 +153,7 @@ def augment(operation: str, target: Any, value: Any) -> Any:
 
 
 def augment_in_place(operation: str, target: Any, value: Any) -> Any:
-    """``target += value`` and the like, if Python changes a list or a dict in place; an array becomes another one."""
+    """``target += value`` and the like, where Python changes lists and dicts itself; an array becomes a new object."""
     new = operate(f"i{operation}", target, value)
     if is_array(target) and np.ndim(target):
         identity.has_changed(target)
@@ -162,12 +162,12 @@ def augment_in_place(operation: str, target: Any, value: Any) -> Any:
 
 
 def power(base: Any, exponent: Any, may_be_negative: bool) -> Any:
-    """``base ** exponent``. Of integers that is an integer or not, as the exponent is negative or not.
+    """``base ** exponent``; for integers, the result is an integer or a float, depending on the sign of the exponent.
 
     Args:
-        base: What is multiplied.
-        exponent: How often.
-        may_be_negative: Whether the exponent is written with a minus, or comes of something that is.
+        base: The base.
+        exponent: The exponent.
+        may_be_negative: Whether the exponent is a negated expression, or a variable that is assigned one.
     """
     for operand in (base, exponent):
         is_there(operand, "a power of")
@@ -197,7 +197,7 @@ def power(base: Any, exponent: Any, may_be_negative: bool) -> Any:
 
 
 def _check_power_of_zero(base: Any, exponent: Any) -> None:
-    """Say where Python would refuse to raise 0 to a negative power."""
+    """Note the lanes in which Python would raise since 0 has a negative exponent."""
     if not lane_failures.is_wanted(ZeroDivisionError) or not np.shape(base) == np.shape(exponent) == ():
         return
     if is_tracer(base) or is_tracer(exponent):
@@ -205,7 +205,7 @@ def _check_power_of_zero(base: Any, exponent: Any) -> None:
 
 
 def _checked_power(base: Any, exponent: Any) -> Any:
-    """A power, which Python has of floats only where it is not too large."""
+    """A power; notes the lanes in which Python would raise since a float overflows."""
     result = base**exponent
     if not is_tracer(result) or result.shape or not jnp.issubdtype(result.dtype, jnp.floating):
         return result
@@ -216,7 +216,7 @@ def _checked_power(base: Any, exponent: Any) -> Any:
 
 
 def known(value: Any) -> Any:
-    """A value that becomes text, which has to be known when the program is built."""
+    """A value that becomes a text, so that it has to be known when the program is built."""
     if any(map(is_tracer, jax.tree.leaves(boxed(value, ())))):
         raise BatchTypeError(
             "this code makes a text of a value that differs between lanes",
@@ -226,18 +226,18 @@ def known(value: Any) -> Any:
 
 
 def as_python(value: Any) -> Any:
-    """A Python number of the type of one that differs between lanes; anything else as it is.
+    """A Python number of the type of a number that differs between lanes; any other value unchanged.
 
-    What has a dtype of its own may be one of Python's that a caller gave: a batch of numbers is an array.
+    A number with a dtype of its own may be a Python number of the caller's, since a batch of them is an array.
     """
     is_number = is_tracer(value) and value.shape == () and not jnp.issubdtype(value.dtype, jax.dtypes.extended)
     return value.dtype.type(0).item() if is_number else value
 
 
 def is_instance(value: Any, kind: Any) -> Any:
-    """``isinstance``; a number with a dtype of its own is one of Python's, one of NumPy's and an array of JAX's.
+    """``isinstance``; a number with a dtype of its own is an instance of Python's, NumPy's and JAX's classes.
 
-    An array with axes is one of NumPy's and one of JAX's.
+    An array with dimensions is an instance of NumPy's and JAX's.
     """
     if is_several(value) or isinstance(kind, Choice):
         return for_each(is_instance, value, kind)
@@ -266,13 +266,13 @@ def _is_integer_enum(kind: Any) -> bool:
 
 
 def _of_numpy(value: Any) -> tuple[np.ndarray, ...]:
-    """An array of NumPy's, if an array of JAX's may stand for one."""
+    """An empty NumPy array with the dtype and dimensions of a JAX array that may stand for one; nothing for keys."""
     is_key = jnp.issubdtype(value.dtype, jax.dtypes.extended)
     return () if is_key else (np.empty((0,) * value.ndim, value.dtype),)
 
 
 def type_of(value: Any) -> Any:
-    """``type``, of one argument; an array with axes is one of NumPy's."""
+    """``type`` with one argument; the type of an array with dimensions is NumPy's."""
     if is_several(value):
         return for_each(type_of, value)
     if isinstance(value, (Growing, Carrier)):

@@ -1,4 +1,4 @@
-"""``raise``, ``assert`` and calls of functions that may raise -> jumps to where failures go.
+"""``raise``, ``assert`` and calls of functions that may raise -> jumps to the handler of failures.
 
 ::
 
@@ -8,13 +8,13 @@
                                          %y, %$failure, %$details = call @root(%x)
                                          branch "$failure != 0" (%$failure), failed, went_well
 
-A function that may raise gives back ``$failure`` beside its result: the number of the ``raise`` that was reached, 0 if
-none was; and ``$details``, the values that the exception's message is made of, encoded in words. Who calls the function
-goes on to the handler around the call (``try_statements.py``), or gives both back in turn. Each lane does so by itself;
-the host makes the user's exceptions of what the whole program gives back (``ir/failures.py``).
+A function that may raise returns ``$failure`` beside its result: the number of the ``raise`` that was reached, or 0;
+and ``$details``, the values that the exception's message is made of, encoded in words. The caller then goes to the
+handler around the call (``try_statements.py``), or returns both itself. Each lane does so on its own; the host makes
+the user's exceptions from the failures that the whole program returns (``ir/failures.py``).
 
-Whether a function may raise is a fact (``Raises``) that is learned where a ``raise`` is met in it for the first time:
-a program in which nothing raises has no such variables.
+Whether a function may raise is a fact (``Raises``), learned at the first ``raise`` in it: a program in which nothing
+raises has no such variables.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from hlobatch.ir.code import UNDEFINED
 from hlobatch.ir.ops import HALT, NO_RESULT, PrimOp
 
 FAILURE: Final = f"{TEMPORARY}failure"
-"""The variable with the number of a failure, 0 if there is none."""
+"""The variable with the number of a failure; 0 if there is none."""
 DETAILS: Final = f"{TEMPORARY}details"
 """The variable with the words of a failure."""
 RESULT: Final = f"{TEMPORARY}result"
-"""The variable with what a function returns."""
+"""The variable with the result of a function."""
 _RAISED: Final = (f"{TEMPORARY}raised", f"{TEMPORARY}raised_details")
-"""Variables that receive both of a call that never returns."""
+"""Variables that receive the failure and the details of a call that never returns."""
 _EXCEPTION: Final = f"{TEMPORARY}exception"
 
 
@@ -51,8 +51,8 @@ class Try:
     """A ``try`` around the code that is being lowered.
 
     Attributes:
-        caught: The block that failures go to.
-        loops: How many loops are around it.
+        caught: The block of its handlers.
+        loops: The number of loops around it.
         last: The statements of its ``finally``.
     """
 
@@ -66,8 +66,8 @@ class Handled:
     """An ``except`` around the code that is being lowered.
 
     Attributes:
-        name: The user's name for the exception, if there is one.
-        failure: The variable that keeps which failure is handled.
+        name: The user's name for the exception, or None.
+        failure: The variable that keeps the number of the failure that is handled.
         details: The variable that keeps its words.
     """
 
@@ -77,13 +77,13 @@ class Handled:
 
 
 class RaisingLowering(ExpressionLowering):
-    """Lowers ``raise``, ``assert``, and what follows a call of a function that may raise.
+    """Lowers ``raise``, ``assert``, and the tests behind calls of functions that may raise.
 
     Attributes:
         loops: The loops around the code that is being lowered, the innermost last.
-        tries: Each ``try`` around it, the innermost last.
-        handled: Each ``except`` around it, the innermost last.
-        tail: The call that is the last thing that the function does, while it is being lowered.
+        tries: Each ``try`` around that code, the innermost last.
+        handled: Each ``except`` around that code, the innermost last.
+        tail: The call in tail position, while it is being lowered.
     """
 
     loops: list[Any]
@@ -95,13 +95,13 @@ class RaisingLowering(ExpressionLowering):
     # A function that may raise
 
     def begin_failures(self, node: ast.AST) -> None:
-        """Emit, at the entry of a function that may raise, that nothing has failed yet."""
+        """Emit, at the entry of a function that may raise, that there is no failure yet."""
         if self.callee.raises:
             self.assign(FAILURE, literal(0, node), node)
             self.assign(DETAILS, helper("__hb_no_details", [literal(self._words, node)], node), node)
 
     def end_failures(self, node: ast.AST) -> None:
-        """Emit the block through which lanes that failed leave the function, without a result."""
+        """Emit the block through which failed lanes leave the function, without a result."""
         if self._failed is not None:
             self.blocks.start(self._failed, self.location(node))
             self.blocks.add(PrimOp((), (self.variable(RESULT),), UNDEFINED, NO_RESULT, location=self.location(node)))
@@ -111,17 +111,17 @@ class RaisingLowering(ExpressionLowering):
 
     @property
     def given_back(self) -> tuple[str, ...]:
-        """The variables that the function gives back beside its result."""
+        """The variables that the function returns beside its result."""
         return (*self.callee.given_back, *((FAILURE, DETAILS) if self.callee.raises else ()))
 
     @property
     def _words(self) -> int:
-        """How many words the details of a failure have in this program."""
+        """The number of words for the details of a failure in this program."""
         known = self.callees.facts.of(Words, WHOLE_PROGRAM)
         return 1 if known is None else known.size
 
     def where_failures_go(self) -> str:
-        """The block of the handler around the code, or the block by which failures leave the function."""
+        """The block of the innermost handler, or the block through which failed lanes leave the function."""
         if not self.callee.raises:
             self.callees.learn(of_function(self.callee.key), Raises())
         if self.tries:
@@ -137,13 +137,13 @@ class RaisingLowering(ExpressionLowering):
     # Calls
 
     def told(self, callee: Callee) -> tuple[str, ...]:
-        """The variables that receive the failure of a call."""
-        if callee.always_raises:  # which nobody has to ask
+        """The variables that receive the failure code and details of a call."""
+        if callee.always_raises:  # no test of them is needed
             return _RAISED
         return (FAILURE, DETAILS) if callee.raises else ()
 
     def after_call(self, node: ast.Call, callee: Callee) -> None:
-        """Emit, behind a call of a function that may raise, a branch to where failures go."""
+        """Emit, behind a call of a function that may raise, a branch to the handler."""
         where, is_of_library = self.where_failures_go(), callee.source.is_of_prelude and not self.source.is_of_prelude
         if callee.always_raises:
             for name, raised in zip((FAILURE, DETAILS), _RAISED, strict=True):
@@ -151,7 +151,7 @@ class RaisingLowering(ExpressionLowering):
             self._relay(where, node) if is_of_library else self.go(where, node)
             return
         if node is self.tail and not is_of_library:
-            return  # the function gives back the failure of the call as it gives back its result
+            return  # the function returns the failure of the call with its result
         failed, went_well = self.blocks.name("wrong") if is_of_library else where, self.blocks.name("went_well")
         test = helper("__hb_has_failed", [load(FAILURE, node)], node)
         self.branch_on(test, failed, went_well, node, "$failure != 0")
@@ -161,7 +161,7 @@ class RaisingLowering(ExpressionLowering):
         self.blocks.start(went_well, self.location(node))
 
     def _relay(self, where: str, node: ast.Call) -> None:
-        """Emit that a call of a function of Python's library is what has raised."""
+        """Emit a failure of a call of a library function."""
         text, place, failure = self.source.text(node), self.location(node), self.variable(FAILURE)
         known = self.callees.failures
         relay = self.callees.fails(lambda number: Relay(number, text, place, known))
@@ -188,7 +188,7 @@ class RaisingLowering(ExpressionLowering):
         self.blocks.start(right, self.location(node))
 
     def _exception(self, node: ast.expr) -> tuple[ast.expr, type[BaseException]]:
-        """What is raised, as straight-line code, and its class."""
+        """The exception that is raised, as straight-line code, and its class."""
         made = node.func if isinstance(node, ast.Call) else node
         kind = static_value(made, self.source, self.local)
         if not (isinstance(kind, type) and issubclass(kind, BaseException)):
@@ -204,10 +204,10 @@ class RaisingLowering(ExpressionLowering):
         return node, kind
 
     def record(self, exception: ast.expr, kind: type[BaseException], node: ast.AST) -> None:
-        """Emit that lanes which come here fail, and go to where failures go.
+        """Emit that lanes which reach this code fail, and go to the handler.
 
         Args:
-            exception: The exception, as straight-line code, which the host will run.
+            exception: The exception, as straight-line code to be run on the host.
             kind: Its class.
             node: The statement that raises it.
         """
@@ -244,7 +244,7 @@ class RaisingLowering(ExpressionLowering):
         self.fail_as(self.handled[-1], node)
 
     def fail_as(self, kept: Handled, node: ast.AST) -> None:
-        """Emit that lanes fail in a way that has been kept."""
+        """Emit that lanes fail with a failure that an ``except`` has kept."""
         where = self.where_failures_go()
         self.move(kept.failure, FAILURE, node)
         self.move(kept.details, DETAILS, node)
