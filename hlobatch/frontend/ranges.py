@@ -1,9 +1,9 @@
 """``for … in range(…)`` on values that differ between lanes -> the number of turns, whether one is left, and its item.
 
-The functions take Python's numbers and traced scalars. Their errors have no place: whoever traces the code adds that.
+The functions take Python's numbers and traced scalars. Their errors have no place, which the tracing of the code adds.
 
-Bounds are compared and subtracted as the numbers they are, whatever their dtypes. JAX would make 4294967295 of a -1
-beside a ``uint32``, and a float of an ``int64`` beside a ``uint64``.
+Bounds are compared and subtracted exactly, whatever their dtypes. JAX would turn -1 into 4294967295 beside a
+``uint32``, and an ``int64`` into a float beside a ``uint64``.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from hlobatch.frontend.builtins import is_array, scalar, truth
 def range_count(start: Any, stop: Any, step: Any) -> Any:
     """Number of turns of ``for … in range(start, stop, step)``.
 
-    The span is taken only where it is positive, so that unsigned bounds do not wrap. From below zero to above it may
-    take one bit more than a signed number has: the count is unsigned then. The turns count up to it all the same; what
-    wraps around as a signed number is the right one as an unsigned one.
+    The span is computed only where it is positive, so that unsigned bounds do not wrap. From a negative to a positive
+    bound it may need one bit more than a signed number has, so the count is unsigned. The turns count up to it all the
+    same: a turn that has wrapped as a signed number is right as an unsigned one.
     """
     if is_array(step):
         return _count_of_steps(start, stop, step)
@@ -47,7 +47,7 @@ def range_count(start: Any, stop: Any, step: Any) -> Any:
 
 
 def _count_of_steps(start: Any, stop: Any, step: Any) -> Any:
-    """Number of turns where the step differs between lanes: up or down by single steps, and of those a part."""
+    """Number of turns where the step differs between lanes: those of steps of one, up or down, divided by the step."""
     dtypes = [jnp.result_type(scalar(value, "the bound of a range")) for value in (start, stop)]
     for dtype in (*dtypes, jnp.result_type(step)):
         _check_bound(dtype)
@@ -63,27 +63,27 @@ def _count_of_steps(start: Any, stop: Any, step: Any) -> Any:
 
 
 def _size(step: Any, dtype: Any) -> Any:
-    """How far a step goes that differs between lanes, which is not 0."""
+    """The absolute value of a step that differs between lanes, 1 in place of 0."""
     return jnp.abs(jnp.where(step == 0, 1, _at_least_32_bits(step))).astype(dtype)
 
 
 def _mixed_count(low: Any, high: Any, step: int) -> Any:
-    """Number of turns between two bounds of which one cannot be below zero and the other can.
+    """Number of turns between two bounds, one of which is never negative and the other may be.
 
     Args:
         low: The lesser bound, if there is a turn.
         high: The greater one.
-        step: How far it is from turn to turn, above zero.
+        step: The positive step.
 
     Returns:
-        The count, unsigned; where it has a bit more than bounds have, the greatest number there is.
+        The count, unsigned; the greatest number of the dtype where the count needs one bit more.
     """
     bits = max(32, *(8 * jnp.result_type(v).itemsize for v in (low, high) if is_array(v)))
     dtype = jnp.dtype(f"uint{bits}")
     is_below, is_none = jnp.asarray(low < 0), jnp.asarray(high < 0)
     low, high = (_as_unsigned(value, dtype) for value in (low, high))
     span = high - low
-    is_more = is_below & (span < high)  # by 2 ** bits
+    is_more = is_below & (span < high)  # the span is greater by 2 ** bits
     is_turning = ~is_none & (is_below | (high > low))
     if step == 1:
         turns = jnp.where(is_more, jnp.asarray(np.iinfo(dtype).max, dtype), span)
@@ -95,7 +95,7 @@ def _mixed_count(low: Any, high: Any, step: int) -> Any:
 
 
 def _is_unsigned(bound: Any) -> bool:
-    """Whether a bound is an array of a dtype without numbers below zero."""
+    """Whether a bound is an array of an unsigned dtype."""
     return is_array(bound) and bool(jnp.issubdtype(bound.dtype, jnp.unsignedinteger))
 
 
@@ -104,7 +104,7 @@ def _may_be_negative(bound: Any) -> bool:
 
 
 def _as_unsigned(bound: Any, dtype: Any) -> Any:
-    """A bound's bits as those of an unsigned number, of its sign as many as it takes."""
+    """A bound as an unsigned number with the same bits; a signed one is sign-extended first."""
     if not is_array(bound):
         return jnp.asarray(bound % (1 << 8 * dtype.itemsize), dtype)
     own = f"{'u' * _is_unsigned(bound)}int{8 * dtype.itemsize}"
@@ -136,7 +136,7 @@ def _at_least_32_bits(value: Any) -> Any:
 
 
 def steps_to(item: Any, start: Any, step: Any) -> Any:
-    """Whether whole steps lead from the start of a range to a number that does not lie before it."""
+    """Whether a multiple of the step leads from the start of a range to a number that is not before the start."""
     if is_array(step):
         span = jnp.where(step > 0, _span(start, item), _span(item, start))
         return span % _size(step, span.dtype) == 0
@@ -145,22 +145,22 @@ def steps_to(item: Any, start: Any, step: Any) -> Any:
 
 
 def _span(low: Any, high: Any) -> Any:
-    """How far it is from one number up to another, as one without a sign."""
+    """The difference of two numbers, the greater one second, as an unsigned number."""
     bits = max(32, *(8 * value.dtype.itemsize for value in (low, high) if is_array(value)))
     low, high = (_as_unsigned(value, jnp.dtype(f"uint{bits}")) for value in (low, high))
     return high - low
 
 
 def range_goes_on(turn: Any, turns: Any) -> Any:
-    """Whether there is a turn left. Of a range without one that is known when the program is built."""
+    """Whether there is a further turn; known to be false for a range that is known to be empty."""
     return False if type(turns) is int and turns == 0 else truth(turn < turns)
 
 
 def range_item(turn: Any, start: Any, step: Any, stop: Any) -> Any:
-    """The loop variable in a given turn; a Python number there, it does not wrap as a byte would.
+    """The loop variable in a turn; as a Python number it does not wrap as a byte would.
 
-    Of ``stop`` only its type matters, and its value where that is known: whether the range may lead below zero, and how
-    many bits it takes.
+    ``stop`` matters only for its dtype and, if known, its value: whether items may be negative, and how many bits they
+    need.
     """
     item = turn if not is_array(step) and step == 1 else turn * _at_least_32_bits(step)
     if not is_array(start) and start == 0:
@@ -170,7 +170,7 @@ def range_item(turn: Any, start: Any, step: Any, stop: Any) -> Any:
 
 
 def _able_to_reach(stop: Any, start: Any, step: Any) -> Any:
-    """The start of a range, of a dtype that has all items; from an ``int32`` to a ``uint32`` if there is one."""
+    """The start of a range, with a dtype that can hold all items; an ``int32`` below a ``uint32`` may need 64 bits."""
     largest = jax.dtypes.canonicalize_dtype("int64")
     decides = is_array(stop) and not getattr(stop, "weak_type", False)
     size = max(start.dtype.itemsize, stop.dtype.itemsize if decides else 0)

@@ -1,4 +1,4 @@
-"""``sum(…)``, ``any(…)`` and the like of a comprehension -> a loop, where it cannot be gone over while code is traced.
+"""``sum(…)``, ``any(…)`` and the like of a comprehension -> a loop, if tracing cannot go through the items.
 
 ::
 
@@ -9,8 +9,8 @@
                                                            break
                                                    if $1: …
 
-That is so where the program itself carries out a call in it, and where it goes over a range whose length differs
-between lanes. The loop is not written out, and ends for a lane as soon as its result is known, as in Python.
+That is so if the program itself carries out a call in it, or if it iterates over a range whose length differs between
+lanes. The loop is not written out, and ends for a lane as soon as its result is known, as in Python.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from hlobatch.ir.choice import Choice
 from hlobatch.ir.value import Collection
 
 REDUCERS: Final[Mapping[Any, str]] = {f: f.__name__ for f in (sum, any, all, min, max, len, next)}
-"""Functions that go over items once, in order, and keep no more than their result."""
+"""Functions that iterate once over their items, in order, and keep only their result."""
 
 
 _FAILURES: Final = {
@@ -38,18 +38,18 @@ _FAILURES: Final = {
     "max": ("ValueError", "max() iterable argument is empty"),
     "next": ("StopIteration", "there is no item"),
 }
-"""What Python raises where there is no item."""
+"""Python's exception where there is no item."""
 
 
 @dataclass(frozen=True, slots=True)
 class Looped:
-    """The fact that a comprehension goes over what has another length in each lane, or very many items."""
+    """The fact that the iterable of a comprehension has a length that differs between lanes, or very many items."""
 
     is_told_early: ClassVar[bool] = True
 
 
 def range_of(site: Site, *bounds: Any) -> range:
-    """``range(…)`` in such a comprehension.
+    """``range(…)`` in the argument of a reducer.
 
     Raises:
         Learned: Its length differs between lanes.
@@ -60,10 +60,10 @@ def range_of(site: Site, *bounds: Any) -> range:
 
 
 def gone_over(site: Site, items: Any) -> Any:
-    """What such a comprehension goes over.
+    """The iterable of a comprehension that is the argument of a reducer.
 
     Raises:
-        Learned: It has another length in each lane, or very many numbers.
+        Learned: Its length differs between lanes, or it has very many numbers.
     """
     differs = isinstance(items, (Collection, Choice)) and is_tracer(length(items))
     if differs or has_many(items):
@@ -72,12 +72,12 @@ def gone_over(site: Site, items: Any) -> Any:
 
 
 def has_many(items: Any) -> bool:
-    """Whether something has so many items, all of them numbers that are known, that going over it is a loop."""
+    """Whether an iterable has so many items, all of them known numbers, that iteration over it becomes a loop."""
     return is_long(items) and table_of(items) is not None
 
 
 def arguments_of(call: ast.Call, name: str) -> dict[str, ast.expr] | None:
-    """The arguments but the first of a call of a reducer, by name; None if it is called in some other way."""
+    """The arguments of a reducer's call but the first, by name; None if it has other arguments."""
     given = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg is not None}
     more = {"sum": "start", "next": "default"}.get(name)
     if len(call.args) == 2 and more is not None:
@@ -98,14 +98,14 @@ def as_reduction(
     *,
     may_be_empty: bool,
 ) -> list[ast.stmt]:
-    """Statements that give a variable what a reducer makes of a comprehension.
+    """Statements that assign the result of a reducer on a comprehension to a variable.
 
     Args:
         name: The reducer.
         node: The comprehension.
         given: Its other arguments.
         result: The variable.
-        fresh: Gives names that nobody uses, for variables that are the loop's own.
+        fresh: Makes unused names, for variables of the loop's own.
         may_be_empty: Whether there may be no item in some lanes.
     """
     loops, names = loops_of(node, fresh)
@@ -125,12 +125,12 @@ def as_reduction(
 
 
 Parts = tuple[list[ast.stmt], list[ast.stmt], ast.expr | None]
-"""What comes before the loops, what is in them, and when they are left."""
+"""The statements before the loops, the body of the innermost, and the condition to leave all loops, or None."""
 
 
 @dataclass(frozen=True)
 class _Reduction:
-    """A reducer's loop; each method is one of ``REDUCERS``."""
+    """The loop of a reducer; each method is one of ``REDUCERS``."""
 
     result: str
     item: ast.expr
@@ -170,7 +170,7 @@ class _Reduction:
         return self._extreme(ast.Gt())
 
     def _extreme(self, better: ast.cmpop) -> Parts:
-        """The first item that none after it surpasses."""
+        """The first item that no later one surpasses."""
         value = self.fresh("value")
         begin, body = [_assign(self.result, ast.Constant(None))], [_assign(value, self.item)]
         best, rank, keep = self.result, value, [_assign(self.result, _read(value))]

@@ -1,11 +1,11 @@
-"""What a batched function returns -> a value in every lane.
+"""The result of a batched function -> a value that is None in no lane.
 
 ::
 
-    return memo[n]      ==>      the lane fails where that is None: results are arrays, in which None has no place
+    return memo[n]      ==>      the lane fails where the item is None: results are arrays, and cannot hold None
 
-So it is where a value may be None as far as its type says. A function that says ``return None`` itself, or comes to its
-end without a word, is refused.
+That is for values that may be None as far as their type says. A function that has ``return None`` in it, or ends
+without a ``return``, is refused.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from hlobatch.ir.boxed import mapped
 
 
 def has_to_return(value: Any) -> Any:
-    """What is returned, of which no part is None in any lane that goes on.
+    """The result of the program, with a failure in lanes where a part of it is None.
 
     Raises:
         NotYet: It is None in all lanes, as far as is known.

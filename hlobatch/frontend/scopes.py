@@ -1,7 +1,7 @@
-"""Syntax -> names: which are local to a function, and which an expression reads or an assignment writes.
+"""Syntax -> names: the local ones of a function, those that an expression reads, and those that an assignment writes.
 
-Python's own rule: a name assigned anywhere in a function is local everywhere in it, whatever a module calls by the same
-name. Lambdas and comprehensions have scopes of their own.
+Python's own rule: a name assigned anywhere in a function is local in all of it, also if a global has the same name.
+Lambdas and comprehensions have scopes of their own.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import Any, Final, TypeVar
 
 Tree = TypeVar("Tree", bound=ast.AST)
 HELPER: Final = "__hb_"
-"""How names begin by which compiled code reaches objects of the frontend."""
+"""Prefix of the names by which compiled code refers to objects of the frontend."""
 
 
 def target_names(target: ast.expr) -> list[str]:
-    """The names an assignment target binds, in order, each once."""
+    """The names that an assignment target binds, in order, each once."""
     names = [n.id for n in ast.walk(target) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
     return list(dict.fromkeys(names))
 
@@ -38,15 +38,15 @@ def places_in(target: ast.expr) -> Iterator[ast.Subscript | ast.Attribute]:
 
 
 def root_of(node: ast.expr) -> ast.expr:
-    """What the way to an item or an attribute begins with."""
+    """The expression that an item or an attribute, at any depth, is a part of."""
     while isinstance(node, (ast.Subscript, ast.Attribute)):
         node = node.value
     return node
 
 
 def own_parts(node: ast.AST) -> Iterator[ast.AST]:
-    """A node and those in it, in order, without what is inside of functions and classes in it."""
-    pending = [node]  # no recursion: a chain of `elif`s may be long
+    """A node and its descendants, in order, but for those inside functions and classes in it."""
+    pending = [node]  # not recursive, since a chain of `elif`s may be long
     while pending:
         node = pending.pop()
         yield node
@@ -55,7 +55,7 @@ def own_parts(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def with_parts(node: Tree, changed: Callable[[Any], Any]) -> Tree:
-    """A node of which each part is what a function makes of it; the node itself if all are as they were."""
+    """A node with each child replaced by ``changed(child)``; the node itself if no child changes."""
     others = dict[str, Any]()
     for name, value in ast.iter_fields(node):
         new: Any = value
@@ -70,7 +70,7 @@ def with_parts(node: Tree, changed: Callable[[Any], Any]) -> Tree:
 
 
 def local_names(node: ast.FunctionDef) -> frozenset[str]:
-    """Parameters and assigned names of a function, but for those that it says are a module's."""
+    """Parameters and assigned names of a function, those declared ``global`` excepted."""
     arguments = node.args
     starred = (a for a in (arguments.vararg, arguments.kwarg) if a is not None)
     names = {a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, *starred)}
@@ -80,17 +80,17 @@ def local_names(node: ast.FunctionDef) -> frozenset[str]:
 
 
 def global_names(node: ast.FunctionDef) -> frozenset[str]:
-    """The names that a function says are a module's."""
+    """The names that a function declares ``global``."""
     return frozenset(name for part in ast.walk(node) if isinstance(part, ast.Global) for name in part.names)
 
 
 def _assigned(node: ast.AST) -> Iterator[str]:
-    pending = [node]  # no recursion: an `elif` is an `if` in the other side of one
+    pending = [node]  # not recursive, since each `elif` is nested in the one before
     while pending:
         node = pending.pop()
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
             yield node.name
-        elif isinstance(node, _COMPREHENSIONS):  # a scope of its own, but for what `:=` assigns in it
+        elif isinstance(node, _COMPREHENSIONS):  # a scope of its own, except for `:=`
             yield from assigned_in_expressions(node)
         elif not isinstance(node, ast.Lambda):
             yield from _assigned_by(node)
@@ -98,7 +98,7 @@ def _assigned(node: ast.AST) -> Iterator[str]:
 
 
 def _assigned_by(node: ast.AST) -> Iterator[str]:
-    """The names that a node assigns to itself, and not what it consists of."""
+    """The names that a node itself assigns to, its children excepted."""
     if isinstance(node, ast.Name) and isinstance(node.ctx, (ast.Store, ast.Del)):
         yield node.id
     if isinstance(node, ast.alias):
@@ -124,7 +124,7 @@ def assigned_in_expressions(node: ast.AST) -> Iterator[str]:
 
 
 def read_names(node: ast.AST) -> dict[str, ast.Name]:
-    """The names a piece of code reads from around it, in order of appearance, with where each is first read."""
+    """The names that code reads from its surroundings, in order of appearance, each with its first read."""
     found: dict[str, ast.Name] = {}
     for name in _reads(node, frozenset()):
         found.setdefault(name.id, name)
@@ -132,7 +132,7 @@ def read_names(node: ast.AST) -> dict[str, ast.Name]:
 
 
 def names_before(body: Sequence[ast.stmt]) -> dict[str, ast.Name]:
-    """The names that statements in a row read and did not assign before, with where each is first read."""
+    """The names that successive statements read without having assigned them, each with its first read."""
     found: dict[str, ast.Name] = {}
     assigned = set[str]()
     for statement in body:

@@ -1,11 +1,11 @@
-"""Comparison of sequences and membership, if items differ between lanes -> what Python makes of them.
+"""Comparison of sequences and membership, if items differ between lanes -> Python's result.
 
 ::
 
     (a, b) < (c, d)        a < c, or a == c and b < d
     n in (2, 3, 5)         whether n is equal to any of them
 
-Two sequences compare as their first items that are not equal. Which items these are differs between lanes, so all items
+Two sequences compare as their first items that are unequal. The position of these differs between lanes, so all items
 are compared.
 """
 
@@ -44,12 +44,12 @@ from hlobatch.ir.growing import Growing
 from hlobatch.ir.value import Collection
 
 MOST_NUMBERS_ONE_BY_ONE: Final = 8
-"""Numbers up to which they are compared or added one by one; more are put into an array first. Chosen by judgement
-(2026-11), not measured."""
+"""Most numbers that are compared or added one by one; more are joined to an array first. Chosen by judgement (2026-11),
+not measured."""
 
 
 def compare(operation: str, left: Any, right: Any) -> Any:
-    """A comparison, by its name in the module ``operator``; ``in`` and ``not_in`` as well."""
+    """A comparison, named as in ``operator``, or ``in`` or ``not_in``."""
     if operation in ("in", "not_in"):
         found = contains(right, left)
         return found if operation == "in" else _not(found)
@@ -82,7 +82,7 @@ def compare(operation: str, left: Any, right: Any) -> Any:
 
 
 def _is_no_number(value: Any, number: Any) -> bool:
-    """Whether a value is an object of Python's that no number is equal to, beside one that differs between lanes."""
+    """Whether a value is a Python object that equals no number, beside a number that differs between lanes."""
     return isinstance(value, _NO_NUMBERS) and is_tracer(number) and not np.ndim(number)
 
 
@@ -90,7 +90,7 @@ _NO_NUMBERS: Final = (str, bytes, tuple, list, dict, set, frozenset, range, type
 
 
 def _are_told_apart(left: Any, right: Any) -> bool:
-    """Whether two objects are equal if they are one, which is not known of those that the program makes."""
+    """Whether two objects are equal only if identical, and the program has made one, so that this is not known."""
     is_by_identity = (
         is_boxable(left) and type(left) is type(right) and getattr(type(left), "__eq__", None) is object.__eq__
     )
@@ -98,7 +98,7 @@ def _are_told_apart(left: Any, right: Any) -> bool:
 
 
 def _compared(operation: str, left: Any, right: Any) -> list[str] | None:
-    """The fields that Python compares of two objects of one dataclass, whose methods it has written itself."""
+    """The fields that the generated comparison of a dataclass compares; None if the user wrote the comparison."""
     cls = type(left)
     if cls is not type(right) or not dataclasses.is_dataclass(cls):
         return None
@@ -111,7 +111,7 @@ def _compared(operation: str, left: Any, right: Any) -> list[str] | None:
 
 
 def _is(left: Any, right: Any) -> Any:
-    """``left is right``, where a flag or a member of an ``IntEnum`` stands for the one object that it is in Python."""
+    """``left is right``; a bool, or an integer for a member of an ``IntEnum``, counts as Python's single object."""
     for value, known in ((left, right), (right, left)):
         if isinstance(value, Choice) or is_optional(value):
             return for_each(partial(_is, known), value)
@@ -131,13 +131,13 @@ def _is(left: Any, right: Any) -> Any:
 
 
 def equal(left: Any, right: Any) -> Any:
-    """Whether two values are equal, as a bool or as one that differs between lanes."""
+    """Whether two values are equal: a Python bool, or one that differs between lanes."""
     known = whole_numbers.decided("eq", left, right)
     return truth(compare("eq", left, right)) if known is None else known
 
 
 def less(left: Any, right: Any) -> Any:
-    """Whether one value is less than another, as a bool or as one that differs between lanes."""
+    """Whether one value is less than another: a Python bool, or one that differs between lanes."""
     known = whole_numbers.decided("lt", left, right)
     return truth(compare("lt", left, right)) if known is None else known
 
@@ -168,7 +168,7 @@ def _of_sequences(operation: str, left: Sequence[Any], right: Sequence[Any]) -> 
 
 
 def both(values: Iterable[Any]) -> Any:
-    """Whether all of some truths hold; no more are asked for once one is known not to."""
+    """Whether all values are true; the rest is not evaluated once one is known to be false."""
     result: Any = True
     for value in values:
         if value is False:
@@ -178,7 +178,7 @@ def both(values: Iterable[Any]) -> Any:
 
 
 def either(values: Iterable[Any]) -> Any:
-    """Whether any of some truths holds; no more are asked for once one is known to."""
+    """Whether any value is true; the rest is not evaluated once one is known to be true."""
     result: Any = False
     for value in values:
         if value is True:
@@ -221,21 +221,21 @@ _CONTAINERS: Final[tuple[type, ...]] = (tuple, list, AbstractSet, Mapping, Value
 
 
 def _differs(value: tuple[Any, Any]) -> bool:
-    """Whether a container or an item holds what differs between lanes, objects that are in it included."""
+    """Whether a container or an item differs between lanes, objects in it included."""
     known = [tuple(part) if isinstance(part, ValuesView) else part for part in value]
     objects = [part for _, part in mutable_parts(known) if is_boxable(part)]
     return differs(value) or any(differs([*attributes_of(part).values()]) for part in objects)
 
 
 def alike_numbers(items: Sequence[Any], value: Any) -> Any | None:
-    """Which of many numbers that are known a value is equal to, all at once; None of what is no such question."""
+    """A mask of the known numbers that equal a value, if there are many; None for other items or values."""
     if len(items) <= MOST_NUMBERS_ONE_BY_ONE or not is_array(value) or np.ndim(value) or (t := table_of(items)) is None:
         return None
     return comparisons.compare("eq", jnp.asarray(t), value)
 
 
 def _same(item: Any, other: Any) -> Any:
-    """Whether an item is another, or equal to it; what is no number is not equal to one."""
+    """Whether an item is identical or equal to another; an object that is no number equals none."""
     if item is other:
         return True
     if other is None or item is None:

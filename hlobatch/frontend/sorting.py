@@ -1,6 +1,6 @@
-"""Items of a list of known length -> the items in the order of ``sorted``, in which equal items keep their order.
+"""Items of a list of known length -> the items in the order of ``sorted``: equal items keep their order.
 
-A few items are exchanged with their neighbours until all are in order; more are put into an array and sorted by JAX.
+A few items are exchanged with their neighbors until all are in order; more are joined to an array and sorted by JAX.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from hlobatch.frontend.lane_numbers import is_number, select
 from hlobatch.frontend.sequences import less
 
 _MOST_ITEMS_EXCHANGED: Final = 6
-"""Items up to which they are sorted by exchanging neighbours; more are sorted by `jnp.lexsort`. Chosen by judgement
-(2026-11), not measured."""
+"""Most items that are sorted by exchange of neighbors; more are sorted by `jnp.lexsort`. Chosen by judgement (2026-11),
+not measured."""
 
 
 def in_order(values: Sequence[Any], keys: Sequence[Any], reverse: bool) -> list[Any]:
@@ -39,7 +39,7 @@ def _leaves(values: Sequence[Any]) -> list[tuple[Any, ...]]:
 
 
 def _order(columns: Sequence[Any], reverse: bool) -> Any:
-    """The places of items, the least first; the first column matters most."""
+    """The positions of items in sorted order; the first column matters most."""
     if not reverse:
         return jnp.lexsort(columns[::-1])
     last = columns[0].shape[0] - 1
@@ -47,7 +47,7 @@ def _order(columns: Sequence[Any], reverse: bool) -> Any:
 
 
 def _exchanged(values: list[Any], keys: list[Any], reverse: bool) -> list[Any]:
-    """By exchanging neighbours that are in the wrong order."""
+    """The values, sorted by exchange of neighbors that are in the wrong order."""
     for last in range(len(values) - 1, 0, -1):
         for i in range(last):
             wrong = less(keys[i], keys[i + 1]) if reverse else less(keys[i + 1], keys[i])

@@ -1,4 +1,4 @@
-"""A Python function -> its syntax tree in the file's own coordinates, and what its free names stand for.
+"""A Python function -> its syntax tree in the file's own coordinates, and the values of its free names.
 
 Invariant: every span that comes out of here is one that an editor would show: the whole file is parsed, never a
 dedented copy, and Python's UTF-8 byte columns are turned into character columns.
@@ -27,7 +27,7 @@ from hlobatch.frontend.typed_code import PROGRAM, PROMPTS
 from hlobatch.prelude import is_of_prelude
 
 MISSING: Final = object()
-"""What ``Source.resolve`` gives for a name that nothing defines."""
+"""The result of ``Source.resolve`` for a name that is not defined."""
 
 ONE_AT_A_TIME: Final = threading.Lock()
 """Held while syntax trees are made or compiled: CPython 3.11 fails with a ``SystemError`` where two threads do so."""
@@ -43,7 +43,7 @@ class Source:
     Attributes:
         function: The plain Python function.
         file: Path as compiled.
-        node: Its definition (a lambda is seen as a definition with one return).
+        node: Its definition; a lambda is converted to a definition with one ``return``.
         lines: The lines of the file.
     """
 
@@ -94,7 +94,7 @@ class Source:
         return self.function.__code__.co_freevars
 
     def resolve(self, name: str) -> Any:
-        """What a name that is not local stands for now, or ``MISSING``."""
+        """The present value of a name that is not local; ``MISSING`` if it is not defined."""
         if name in self._closure:
             try:
                 return self._closure[name].cell_contents
@@ -115,8 +115,8 @@ class Source:
 def plain_function(fun: Callable[..., Any]) -> types.FunctionType:
     """The Python function behind a callable.
 
-    A decorator's function is taken as it is, not unwrapped: what it does around the function it wraps is part of what
-    is called. Only wrappers known to change nothing are looked through.
+    The result of a decorator is not unwrapped, since its code around the wrapped function is part of the call. Only
+    wrappers known to have no effect are unwrapped.
 
     Raises:
         UnsupportedSyntaxError: It is not written in Python (a builtin, a class, a callable object).
@@ -134,7 +134,7 @@ def plain_function(fun: Callable[..., Any]) -> types.FunctionType:
 
 
 def read_source(fun: types.FunctionType) -> Source:
-    """Parse the file a function stands in and find its definition.
+    """The source of a function: its file is parsed, and its definition looked up.
 
     Raises:
         UnsupportedSyntaxError: The source cannot be read, or the definition is not one that can be batched.
@@ -145,7 +145,7 @@ def read_source(fun: types.FunctionType) -> Source:
 
 
 def source_of(fun: types.FunctionType) -> Source:
-    """The same of any function, which may be a generator's.
+    """The source of any function, also one that cannot be batched, such as a generator.
 
     Raises:
         UnsupportedSyntaxError: The source cannot be read.
@@ -168,18 +168,18 @@ _INSTEAD_OF_TYPED: Final = {
         "put the function in a file, and import it; or type it in IPython, or in Python from 3.13 on, which keep it.",
     ),
 }
-"""What to do where the text of a function is gone, by what Python calls the file."""
+"""Help where the text of a function is gone, by Python's name for the file."""
 
 
 @functools.lru_cache(maxsize=16)
 def _parsed(text: str, file: str) -> ast.Module:
-    """A whole file, kept for the next function of a program that stands in it. Nobody changes what is in it."""
+    """The tree of a whole file, cached for further functions from it. It must not be modified."""
     with ONE_AT_A_TIME:
         return ast.parse(text, filename=file)
 
 
 def _find(tree: ast.Module, fun: types.FunctionType) -> ast.FunctionDef:
-    """The definition whose code object this is: same first line, same name."""
+    """The definition of a function: the one with the first line and the name of its code object."""
     line, name = fun.__code__.co_firstlineno, fun.__code__.co_name
     lambdas = []
     for node in ast.walk(tree):
@@ -200,7 +200,7 @@ def _find(tree: ast.Module, fun: types.FunctionType) -> ast.FunctionDef:
 
 
 def holds(node: ast.expr, code: types.CodeType) -> bool:
-    """Whether all of some code was made from within a node. Of nested ones that do, the last one found is meant."""
+    """Whether all positions in some code are inside a node. Of nested nodes that hold it, the last is meant."""
     start, end = (node.lineno, node.col_offset), (node.end_lineno or 0, node.end_col_offset or 0)
     spans = [(line, column, end_line, end_column) for line, end_line, column, end_column in code.co_positions()]
     known = [span for span in spans if None not in span and span[:2] != span[2:]]
@@ -208,7 +208,7 @@ def holds(node: ast.expr, code: types.CodeType) -> bool:
 
 
 def as_definition(node: ast.FunctionDef | ast.Lambda) -> ast.FunctionDef:
-    """A definition; a lambda as one with one return."""
+    """A definition; a lambda is converted to one with one ``return``."""
     if isinstance(node, ast.FunctionDef):
         return node
     body = ast.copy_location(ast.Return(node.body), node.body)
@@ -217,7 +217,7 @@ def as_definition(node: ast.FunctionDef | ast.Lambda) -> ast.FunctionDef:
 
 
 def check_kind(source: Source, fun: types.FunctionType) -> None:
-    """Refuse generators, coroutines, and what a library's decorator made."""
+    """Refuse generators, coroutines, and functions made by a library's decorator."""
     strange = (ast.AsyncFunctionDef, ast.Yield, ast.YieldFrom)
     if inspect.iscoroutinefunction(fun) or inspect.isasyncgenfunction(fun) or inspect.isgeneratorfunction(fun):
         node = next(node for node in ast.walk(source.node) if isinstance(node, strange))
@@ -234,7 +234,7 @@ def check_kind(source: Source, fun: types.FunctionType) -> None:
 
 
 def _definition_line(function: Any) -> Location:
-    """Where a function is defined, as far as Python knows."""
+    """The place of a function's definition; ``UNKNOWN`` if there is no source."""
     try:
         return read_source(function).definition
     except (UnsupportedSyntaxError, AttributeError):

@@ -1,12 +1,12 @@
-"""Operators, properties and ``len`` of the user's own objects -> calls of the methods that Python calls for them.
+"""Operators, properties and ``len`` of the user's objects -> calls of the methods that Python calls for them.
 
 ::
 
     low < high          Card.__lt__ branches on a lane's value:
     prim "low < high"   ==>   %$1 = call @__lt__(%low, %high)
 
-Code is traced as it is first. Where that fails in such a method, the function is lowered anew, with its operators of
-that kind as calls; what each stands for then shows as for any other call (``following.py``).
+Code is first traced unchanged. If that fails in such a method, the function is lowered again with its operators of that
+kind as calls. The callee of such a call is then found like any other (``following.py``).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _NE: Final = "__ne__"
 
 
 def operation(node: ast.AST) -> tuple[tuple[str, ...], str, Sequence[ast.expr]] | None:
-    """The methods that Python may call for an expression, what it is, and its operands, the method's object first."""
+    """The methods that Python may call for an expression, its operation, and its operands; None if it calls none."""
     match node:
         case ast.BinOp(left, op, right) if name := BINARY.get(type(op)):
             return (f"__{name}__",), name, (left, right)
@@ -50,13 +50,13 @@ def operation(node: ast.AST) -> tuple[tuple[str, ...], str, Sequence[ast.expr]] 
 
 
 def augmented(node: ast.AugAssign) -> tuple[tuple[str, ...], str] | None:
-    """The methods that Python may call for ``target += value``, and what it is."""
+    """The methods that Python may call for ``target += value``, and the operation; None if there are none."""
     name = BINARY.get(type(node.op))
     return None if name is None else ((f"__i{name}__", f"__{name}__"), f"{name}=")
 
 
 def method(name: str, *operands: Any) -> Callable[..., Any]:
-    """What an operation calls: a function of the user's, or what Python's operator means on other values."""
+    """The callee of an operation: a function of the user's, or the meaning of Python's operator on other values."""
     value = operands[1] if name == "contains" else operands[0]
     if name.startswith("."):
         found = getattr(type(value), name[1:], None)
@@ -78,7 +78,7 @@ def _attribute(name: str, value: Any) -> Any:
 
 
 def as_result(name: str, result: Any, *operands: Any) -> Any:
-    """What an operation gives, from what its method gave."""
+    """The result of an operation, given that of its method."""
     is_inverse = name == "ne" and own_method(operands[0], _EQ) and not own_method(operands[0], _NE)
     return batched_builtins.logical_not(result) if is_inverse else result
 

@@ -6,9 +6,9 @@
         x = 10 // items.pop()      ==>           $1 = items.pop()
     except ZeroDivisionError: …                  x = 10 // $1          if this raises, the item has been taken out
 
-Where somebody may look at the object after an exception, what was changed before has to stay, and what comes later must
-not happen. An operation that raises gives none of its results, so that each change becomes an operation of its own:
-what is computed before it stands in operations before, and what is computed of it in operations behind it.
+If an object may be read after an exception, changes before the exception have to stay, and later ones must not happen.
+An operation that raises has no results, so each change becomes an operation of its own: operands of it are computed in
+operations before it, and values computed from its result in operations behind it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from hlobatch.frontend.scopes import root_of
 
 @dataclass(frozen=True, slots=True)
 class StepByStep:
-    """The fact that a statement changes objects in place, and may raise, while they can still be looked at.
+    """The fact that a statement changes objects in place, and may raise while they can still be read.
 
     Attributes:
         names: The variables that hold the objects.
@@ -31,12 +31,12 @@ class StepByStep:
     names: frozenset[str]
 
     def joined(self, known: StepByStep) -> StepByStep:
-        """It, and what was known."""
+        """This fact joined with the one known before."""
         return StepByStep(known.names | self.names)
 
 
 def changes_one_of(node: ast.AST, names: frozenset[str]) -> bool:
-    """Whether an expression is a call that may change what one of some variables holds."""
+    """Whether an expression is a call that may change the value of one of the variables."""
     if not isinstance(node, ast.Call):
         return False
     given = [*node.args, *(keyword.value for keyword in node.keywords)]
@@ -46,10 +46,10 @@ def changes_one_of(node: ast.AST, names: frozenset[str]) -> bool:
 
 
 def is_one_step(body: Sequence[ast.stmt], names: frozenset[str]) -> bool:
-    """Whether a change of what some variables hold is the last that code does, and all that may raise in it.
+    """Whether the change of a variable's value is the last operation of code, and the only one that may raise.
 
     Args:
-        body: The code; before its last statement may stand what asks how it is to be traced.
+        body: The code; before its last statement there may be calls that say how to trace it.
         names: The variables.
     """
     changes = [node for statement in body for node in ast.walk(statement) if changes_one_of(node, names)]
@@ -62,7 +62,7 @@ def is_one_step(body: Sequence[ast.stmt], names: frozenset[str]) -> bool:
 
 
 def is_given(node: ast.expr) -> bool:
-    """Whether to evaluate an expression does nothing that may raise."""
+    """Whether the evaluation of an expression can neither raise nor have an effect."""
     match node:
         case ast.Name() | ast.Constant() | ast.Lambda():
             return True
