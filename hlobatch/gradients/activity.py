@@ -1,8 +1,8 @@
-"""A program, its differentiated inputs and outputs -> the arrays whose derivatives matter (activity analysis).
+"""The arrays of a program whose derivatives matter, for some inputs and outputs (activity analysis).
 
-An array is active if it may depend on a differentiated input (it is varied), and a differentiated output may depend
-on it (it is useful). Dependence is followed through floating-point arrays alone: what an integer or a boolean decides
-has no derivative. Neither control flow nor which call of a function it is makes a difference here.
+An array is active if it may depend on a differentiated input (it is varied), and a differentiated output may depend on
+it (it is useful). Only dependence through floating-point arrays counts: an integer or a boolean has no derivative. The
+analysis ignores control flow and does not tell calls of a function apart.
 
 Reference: Griewank and Walther, "Evaluating Derivatives", second edition, 2008, section 6.2.
 """
@@ -25,10 +25,10 @@ Edge = tuple[Array, Array]
 
 
 def active_arrays(program: Program, inputs: Collection[Array], outputs: Collection[Array]) -> frozenset[Array]:
-    """The arrays that are active.
+    """The active arrays.
 
     Args:
-        program: Typed, with calls.
+        program: The program, typed, with calls.
         inputs: The arrays of main's parameters with respect to which derivatives are taken.
         outputs: The arrays of main's results whose derivatives are taken.
     """
@@ -39,7 +39,7 @@ def active_arrays(program: Program, inputs: Collection[Array], outputs: Collecti
 
 
 def dependences(program: Program, op: Op) -> Iterator[Edge]:
-    """Pairs of an array that an operation reads and one that it writes, of which the second may depend on the first."""
+    """Pairs of an array that an operation reads and an array that it writes and that may depend on the first."""
     types = program.var_defs
     edges: Iterable[Edge] = ()
     if isinstance(op, PrimOp):
@@ -84,7 +84,7 @@ def _positions(code: JaxprCode) -> list[frozenset[int]]:
 
 
 def _alike(source: str, target: str, types: Types) -> Iterator[Edge]:
-    """The arrays of two variables, of which the one is copied to the other."""
+    """Pairs of corresponding arrays of two variables, one of which is copied to the other."""
     return iter(zip(arrays_of(source, types), arrays_of(target, types), strict=False))
 
 

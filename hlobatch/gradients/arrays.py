@@ -1,7 +1,7 @@
-"""The arrays of variables one by one, which is how derivatives are taken; and code on single arrays.
+"""Single arrays of variables, which is what derivatives are taken of, and primitives as functions of arrays.
 
-A variable may hold a pytree of several arrays. A derivative belongs to one of them, so tangents, cotangents and what a
-tape holds are in variables of their own with one array each.
+A variable may hold a pytree of several arrays, while a derivative belongs to one array. So each tangent, each cotangent
+and each array on a tape is in a variable of its own.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Array(NamedTuple):
 
     Attributes:
         variable: The variable.
-        place: Which of its arrays, in the order of the type's ``tensor_leaves``.
+        place: Its index in the type's ``tensor_leaves``.
     """
 
     variable: str
@@ -41,17 +41,17 @@ def arrays_of(variable: str, types: Types) -> list[Array]:
 
 
 def tensor_of(array: Array, types: Types) -> TensorType:
-    """What an array is."""
+    """The type of an array."""
     return types[array.variable].tensor_leaves[array.place]
 
 
 def is_differentiable(tensor: Any) -> bool:
-    """Whether an array has derivatives: floating-point and complex ones do; integers, booleans and keys do not."""
+    """Whether arrays of a type have derivatives: floats and complex numbers do; integers, booleans and keys do not."""
     return bool(jnp.issubdtype(tensor.dtype, np.inexact))
 
 
 def own_type(tensor: TensorType) -> Type:
-    """The type of a variable that holds such an array by itself."""
+    """The type of a variable that holds just an array of this type."""
     return Type(TensorType(tensor.dtype, tensor.shape))
 
 
@@ -73,7 +73,7 @@ def on_arrays(op: PrimOp, types: Types) -> Callable[..., list[Any]]:
 
 
 def _differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A primitive's code, in which the greatest and the least of floats have derivatives that are never NaN."""
+    """A primitive's code, with maximum and minimum reductions whose derivatives are never NaN."""
     if not isinstance(function, TracedFunction) or not has_extremes(function.jaxpr):
         return function
     run, in_types, out_types = with_extremes(function.jaxpr), function.in_types, function.out_types
@@ -86,7 +86,7 @@ def _differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _stored(value: Any, tensor: TensorType) -> Any:
-    """A value as an array of the variable that it goes to; a Python number adopts the dtype."""
+    """A value as an array of the variable that it is assigned to; a Python number adopts the dtype."""
     if tensor.is_key:
         return value
     value = jnp.asarray(value)
@@ -94,14 +94,14 @@ def _stored(value: Any, tensor: TensorType) -> Any:
 
 
 def with_values(values: Sequence[Any], places: Sequence[int], others: Sequence[Any]) -> list[Any]:
-    """Values, with others in some of their places: those that a derivative is taken by."""
+    """Values, with others at some positions."""
     found = list(values)
     for place, other in zip(places, others, strict=True):
         found[place] = other
     return found
 
 
-def primitive(  # an operation is what it reads, what it writes, and where it comes from
+def primitive(  # each argument is a part of the operation
     run: Callable[..., Sequence[Any]],
     reads: Sequence[str],
     writes: Sequence[str],
@@ -112,12 +112,12 @@ def primitive(  # an operation is what it reads, what it writes, and where it co
     """The operation that runs a function of arrays.
 
     Args:
-        run: From all arrays of the variables that are read to all of those that are written.
-        reads: Those variables.
-        writes: And those.
-        types: Of all.
-        text: What it is called in print.
-        like: An operation or a block at whose location it is.
+        run: Maps all arrays of the variables that are read to those of the variables that are written.
+        reads: The variables that it reads.
+        writes: The variables that it writes.
+        types: Types of all variables.
+        text: Its text for the printer.
+        like: An operation or a block whose location it gets.
     """
     in_types = tuple(types[v] for v in reads)
     out_types = tuple(types[v] for v in writes)
@@ -126,7 +126,7 @@ def primitive(  # an operation is what it reads, what it writes, and where it co
 
 
 def without_dead_code(closed: ClosedJaxpr) -> ClosedJaxpr:
-    """Code without what its results do not depend on, if it has no effects."""
+    """A jaxpr without equations on which no result depends; unchanged if it has effects."""
     jaxpr: Any = closed.jaxpr
     return (
         closed
@@ -136,7 +136,7 @@ def without_dead_code(closed: ClosedJaxpr) -> ClosedJaxpr:
 
 
 def avals(types: Iterable[Type]) -> list[jax.ShapeDtypeStruct]:
-    """The arrays of some types, as JAX describes them."""
+    """The arrays of some types as ``jax.ShapeDtypeStruct``."""
     return [tensor.aval for type_ in types for tensor in type_.tensor_leaves]
 
 

@@ -1,4 +1,4 @@
-"""The way back through one block: what a lane saves as it comes by, and how cotangents get from its end to its start.
+"""The way back through one block: what a lane saves on the way forward, and how cotangents pass through the block.
 
 ::
 
@@ -6,8 +6,8 @@
        %r = call @f(%y)                    ==>    back.a:called: pop %$lane.tape0
                                                                  %x:bar0 = prim (%$lane.tape0, %$bar, %x:bar0)
 
-The cotangent of an array before the block is the sum of what comes back through the block's primitives, of what comes
-back through the call that ends it, and, if the block does not write the array, of its cotangent after the block.
+The cotangent of an array before the block is the sum of what comes back through the block's primitives, what comes back
+through the call that ends it, and, if the block does not write the array, its cotangent after the block.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from hlobatch.ir.program import Block, Function
 
 
 def back_of(name: str) -> str:
-    """The function or block that goes back through one."""
+    """The name of the function or block that goes back through the named one."""
     return f"back.{name}"
 
 
 class Border(NamedTuple):
-    """The arrays with cotangents that are live where a block begins, and where it ends."""
+    """The arrays with cotangents that are live at the beginning of a block, and at its end."""
 
     before: Sequence[Array]
     after: Sequence[Array]
@@ -46,7 +46,7 @@ class Back:
         variables: Names and types.
         owner: The name of the block's function.
         block: The block.
-        border: What is live around it.
+        border: The arrays with cotangents that are live around it.
         call: The call that ends it, if one does.
     """
 
@@ -59,11 +59,11 @@ class Back:
         self.straight = Straight(variables.program, ops)
         self.again = Again(variables, owner, self.call) if self.call is not None and self.call.again else None
 
-    # What is saved
+    # The tape
 
     @cached_property
     def saved(self) -> Mapping[Array, str]:
-        """The arrays that a lane saves as it comes to the block, and on which tapes."""
+        """The arrays that a lane saves when it enters the block, each with its tape."""
         arrays = [a for a in self._needs if not self.variables.is_input(a)]
         return dict(zip(arrays, self.variables.tapes_for(arrays), strict=True))
 
@@ -74,7 +74,7 @@ class Back:
 
     @cached_property
     def _pullback(self) -> Pullback | None:
-        """What takes cotangents through the primitives, if any comes to one."""
+        """The pullback through the primitives; None if no cotangent passes through them."""
         outputs = tuple(a for a in self._terms if a.variable in self.straight.written)
         inputs = tuple(self.straight.on_which(outputs, self.variables.active))
         return Pullback(self.straight, outputs, inputs) if inputs else None
@@ -88,7 +88,7 @@ class Back:
 
     @cached_property
     def _returned(self) -> list[tuple[Array, str]]:
-        """The arrays of arguments whose cotangents the call gives back, and the variables that receive them."""
+        """The arrays of arguments whose cotangents come back from the call, and the variables that receive them."""
         if self.call is None:
             return []
         arguments = dict(zip(self._callee.vars_in, self.call.vars_in, strict=True))
@@ -96,14 +96,14 @@ class Back:
         return [(Array(arguments[a.variable], a.place), self.variables.like(a, f"{self.owner}.$bar")) for a in arrays]
 
     def called(self) -> Iterator[Block]:
-        """The blocks that go back through the call, if there is one."""
+        """The blocks that go back through the call; none if there is no call."""
         if self.call is None:
             return
         results = dict(zip(self._callee.vars_out, self.call.vars_out, strict=True))
         given, constant = [], []
         for array in self.variables.with_bars(self._callee.vars_out):
             own = Array(results[array.variable], array.place)
-            if own not in self.border.after:  # what other calls need of the callee, nobody reads here
+            if own not in self.border.after:  # a result that is not used after this call
                 constant.append(self.variables.like(array, f"{self.owner}.$bar"))
             given.append(self.variables.bar(own) if own in self.border.after else constant[-1])
         vars_out = tuple(name for _, name in self._returned)
@@ -124,7 +124,7 @@ class Back:
 
     @cached_property
     def _terms(self) -> Mapping[Array, Sequence[str]]:
-        """For each array with a cotangent between the primitives and the call, the variables whose sum that is."""
+        """For each array with a cotangent between primitives and call, the variables whose sum the cotangent is."""
         results = () if self.call is None else self.call.vars_out
         found = {a: [self.variables.bar(a)] for a in self.border.after if a.variable not in results}
         for array, name in self._returned:
@@ -133,7 +133,7 @@ class Back:
         return found
 
     def ops(self) -> Iterator[Op]:
-        """What computes the cotangents before the block of those before the call."""
+        """The operations that turn cotangents between primitives and call into cotangents before the block."""
         if self.saved:
             yield PopOp(tuple(self.saved.values()), location=self.block.location)
         targets = list(self._targets())
@@ -153,7 +153,7 @@ class Back:
         yield primitive(run, reads, writes, self.types, f"back through {self.block.name}", self.block)
 
     def _targets(self) -> Iterator[_Target]:
-        """The cotangents that change, and of what each is the sum."""
+        """The cotangents to compute, each with the variables to sum."""
         through = () if self._pullback is None else self._pullback.inputs
         kept = {a: terms for a, terms in self._terms.items() if a.variable not in self.straight.written}
         for array in dict.fromkeys((*kept, *(a for a in through if self.variables.has_bar(a)))):
@@ -171,7 +171,7 @@ class Back:
             yield _Target(array, total, (total, *(name for a, name in from_call if a == array)))
 
     def _pulled(self, known: Mapping[tuple[str, int], Any]) -> Mapping[Array, Callable[[Any], Any]]:
-        """What comes back through the primitives, as what adds it to something."""
+        """For each array, a function that adds the cotangent from the primitives to a total."""
         if self._pullback is None:
             return {}
         values = [known[self.saved[a], 0] if a in self.saved else known[a] for a in self._needs]
@@ -197,9 +197,9 @@ class _Target(NamedTuple):
     """A cotangent that the way back through a block computes.
 
     Attributes:
-        array: Of which array it is.
+        array: The array whose cotangent it is.
         name: The variable that receives it.
-        terms: The variables of which it is the sum, beside what comes back through the primitives.
+        terms: The variables to sum, besides the cotangent that comes back through the primitives.
     """
 
     array: Array

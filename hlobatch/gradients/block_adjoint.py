@@ -1,4 +1,4 @@
-"""The primitives of one block, as one function of arrays, and the function that takes cotangents back through them.
+"""The primitives of a block as one function of arrays, and its pullback, which takes cotangents back through them.
 
 ::
 
@@ -6,8 +6,8 @@
     %e = prim "t - x" (%t, %x)      ==>                    which is what jax.vjp says of each in turn
     %y = prim "y - e" (%y, %e)
 
-What is in the middle, such as ``t``, is computed again on the way back. The arrays that this takes are those that the
-block reads before it writes them, less those that turn out not to be needed (of ``x + 1``, nothing is).
+Intermediate values such as ``t`` are computed again on the way back. The arrays that this takes are those that the
+block reads before it writes them, without those that turn out not to be needed (for ``x + 1``, none is).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Straight:
     """The primitives of a block, in order.
 
     Attributes:
-        program: That the block is of.
+        program: The program that the block is from.
         ops: The primitives.
     """
 
@@ -46,12 +46,12 @@ class Straight:
 
     @cached_property
     def written(self) -> frozenset[str]:
-        """The variables that they write."""
+        """The variables that the primitives write."""
         return frozenset(v for op in self.ops for v in op.vars_out)
 
     @cached_property
     def reads(self) -> tuple[Array, ...]:
-        """The arrays that they read as they were before the block, in order."""
+        """The arrays that the primitives read before they are written, in order."""
         found: dict[Array, None] = {}
         written: set[str] = set()
         for op in self.ops:
@@ -61,7 +61,7 @@ class Straight:
         return tuple(found)
 
     def on_which(self, outputs: Collection[Array], active: Collection[Array]) -> list[Array]:
-        """The active arrays among ``reads`` on which some of those may depend that are written."""
+        """The active arrays among ``reads`` on which some of ``outputs`` may depend."""
         wanted = set(outputs)
         for op in reversed(self.ops):
             edges = [(a, b) for a, b in dependences(self.program, op) if b in wanted]
@@ -85,7 +85,7 @@ class Straight:
 
 
 class Link(NamedTuple):
-    """The arrays that a primitive reads, and those that it writes, through which derivatives go."""
+    """The arrays that a primitive reads, and those that it writes, through which derivatives pass."""
 
     read: Collection[Array]
     written: Collection[Array]
@@ -93,12 +93,12 @@ class Link(NamedTuple):
 
 @dataclass(frozen=True)
 class Pullback:
-    """What takes cotangents back through a block.
+    """Takes cotangents back through a block.
 
     Attributes:
         straight: The block's primitives.
         outputs: The arrays after the block whose cotangents it takes, in order.
-        inputs: The arrays before it whose cotangents it gives, in order.
+        inputs: The arrays before the block whose cotangents it returns, in order.
     """
 
     straight: Straight
@@ -107,7 +107,7 @@ class Pullback:
 
     @cached_property
     def _jaxpr(self) -> ClosedJaxpr:
-        """From all that the block reads, and cotangents, to cotangents."""
+        """The pullback as a jaxpr: from the arrays that the block reads, and cotangents, to cotangents."""
         types, reads = self.straight.program.var_defs, self.straight.reads
         avals = [_aval(array, types) for array in (*reads, *self.outputs)]
 
@@ -127,7 +127,7 @@ class Pullback:
 
     @cached_property
     def needs(self) -> tuple[Array, ...]:
-        """The arrays before the block that it takes beside cotangents, in order."""
+        """The arrays before the block that the pullback reads, in order."""
         jaxpr: Any = self._jaxpr.jaxpr
         atoms: Iterable[Any] = (*jaxpr.outvars, *(v for e in self._equations for v in e.invars))
         read = set(variables_among(atoms))
@@ -137,7 +137,7 @@ class Pullback:
         """The cotangents of ``inputs``, given the values of ``needs`` and the cotangents of ``outputs``.
 
         Returns:
-            For each, what adds it to an array, or to None for zeros.
+            For each cotangent, a function that adds it to a total; the total None stands for zeros.
         """
         jaxpr: Any = self._jaxpr.jaxpr
         places = {array: place for place, array in enumerate(self.straight.reads)}
@@ -153,11 +153,11 @@ class _Step(NamedTuple):
 
     Attributes:
         op: The primitive.
-        varied: The arrays that it read whose cotangents it gives.
+        varied: The arrays that it read whose cotangents it returns.
         wanted: The arrays that it wrote whose cotangents it takes.
         written: All arrays that it wrote.
-        pull: What takes cotangents back; None if there are none to take.
-        condition: What a select decided by; None for other primitives.
+        pull: Its pullback from ``jax.vjp``; None if no derivative passes through it.
+        condition: The condition of a select; None for other primitives.
     """
 
     op: PrimOp
@@ -169,16 +169,16 @@ class _Step(NamedTuple):
 
 
 class _Recorded:
-    """A run of a block's primitives, each of which may be gone back through.
+    """A run of a block's primitives that records what is needed to go back through each.
 
-    Cheap branches have become selects, of which both sides are computed (``if_conversion.py``). What the side that was
-    not taken computes is not used, so no cotangent comes back through it; not even a NaN, which zero times the slope of
-    a square root at zero is.
+    Cheap branches have become selects, both sides of which are computed (``if_conversion.py``). The results of the side
+    that was not taken are not used, so no cotangent may come back through it, not even a NaN, such as zero times the
+    slope of a square root at zero.
 
     Args:
         straight: The primitives.
         values: The arrays before them.
-        links: For each, the arrays through which derivatives go.
+        links: For each primitive, the arrays through which derivatives pass.
     """
 
     def __init__(self, straight: Straight, values: Mapping[Array, Any], links: Sequence[Link]) -> None:
@@ -211,7 +211,7 @@ class _Recorded:
         return dict(zip(written, results, strict=True))
 
     def back(self, cotangents: Mapping[Array, Any]) -> dict[Array, Any]:
-        """The cotangents of the arrays before the primitives, given those of arrays after them."""
+        """The cotangents of the arrays before the primitives, given cotangents of arrays after them."""
         found = dict(cotangents)
         used: dict[str, Any] = dict.fromkeys((array.variable for array in cotangents), True)
         for step in reversed(self.steps):
@@ -236,11 +236,11 @@ class _Recorded:
 
 
 _YES: Final = 1
-"""The position of what a select gives where its condition holds, among what it reads."""
+"""The position of the value for a true condition among a select's operands."""
 
 
 def _where_read(is_used: Any, step: _Step, place: int) -> Any:
-    """Where an operand of a primitive is used, given where its results are: True for everywhere."""
+    """The condition under which an operand is used, given that for the results; True for always."""
     if step.condition is None or place == 0:
         return is_used
     own = step.condition if place == _YES else jnp.logical_not(step.condition)
@@ -248,7 +248,7 @@ def _where_read(is_used: Any, step: _Step, place: int) -> Any:
 
 
 def _either(conditions: Sequence[Any]) -> Any:
-    """Where one of some conditions holds; None where there is none."""
+    """The disjunction of some conditions; None if there are none."""
     if any(condition is True for condition in conditions):
         return True
     return functools.reduce(jnp.logical_or, conditions) if conditions else None

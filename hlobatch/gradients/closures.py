@@ -1,11 +1,11 @@
-"""Makes inputs of arrays that a program takes from the closure of the user's function, to differentiate by them.
+"""Makes captured arrays inputs of a program, so that it can be differentiated by them.
 
 ::
 
     def main(%main.x):                              def main(%main.x, %main.$captured1):
       %f.y = prim "w * x" (%main.x)     ==>           %f.y = prim "w * x" (%main.x, %main.$captured1)
 
-An array in a closure is part of the code of each primitive that reads it. All lanes share it.
+A captured array is a constant of each primitive that reads it. As an input, it is shared by all lanes.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from hlobatch.ir.types import TensorType, Type
 
 
 def with_captured_as_inputs(program: Program, arrays: Sequence[Any]) -> Program:
-    """The program that takes some of the arrays that it captures behind its inputs.
+    """The program with some captured arrays as additional inputs, after its own.
 
     Args:
-        program: Typed, with calls.
-        arrays: The very arrays that its primitives capture.
+        program: The program, typed, with calls.
+        arrays: Arrays that its primitives capture, found by identity.
     """
     types, new_name = dict(program.var_defs), NewNames(program.var_defs)
     names: dict[int, str] = {}
@@ -47,7 +47,7 @@ def with_captured_as_inputs(program: Program, arrays: Sequence[Any]) -> Program:
 
 
 def _reading(op: PrimOp, given: Sequence[str], names: Mapping[int, str], types: Mapping[str, Type]) -> PrimOp:
-    """A primitive that reads variables in place of arrays that it captures."""
+    """A primitive that reads variables in place of captured arrays."""
     code = op.code.typed
     assert code is not None
     places = {i: given.index(names[id(c)]) for i, c in enumerate(code.captured) if id(c) in names}

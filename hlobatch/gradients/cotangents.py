@@ -1,4 +1,4 @@
-"""Reverse mode: a typed program -> the program that runs forward, leaves a tape, and takes cotangents back along it.
+"""Reverse mode: makes a typed program run forward, leaving a tape, and take cotangents back along it.
 
 ::
 
@@ -14,19 +14,19 @@
         halt                            back.b: pop %$lane.tape0; %f.y:bar0 = prim (%$lane.tape0, …)
                                            pop %$lane.came; branch came == 0, back.a, back.d
 
-Each block has one that goes back through it: that takes what it needs from a tape, and the cotangents of what is live
-after the block to those of what is live before. Where a block has several predecessors, a tape says from which one the
-lane came. Each function has one that goes back through it, which takes the cotangents of its results and gives those of
-its parameters; a call becomes a call of that, in the reverse order. So lanes go back at their own pace, as they went
-forward, and a queue of inputs needs tapes for the lanes in flight alone.
+Each block has a counterpart that goes back through it: it takes what it needs from a tape, and turns the cotangents of
+the variables live after the block into those of the variables live before it. If a block has several predecessors, a
+tape records from which one the lane came. Each function has a counterpart, too, which takes the cotangents of its
+results and returns those of its parameters; a call becomes a call of the counterpart, in reverse order. So lanes go
+back at their own pace, as they went forward, and with a queue of inputs only the lanes in flight need tapes.
 
-An input of main never changes (see ``prepared.py``): it is read where it is needed, without a tape, and its cotangent
-is a sum of the lane, to which every block adds.
+An input of main never changes (see ``prepared.py``): it is read directly, without a tape, and its cotangent is a sum of
+the lane, to which every block adds.
 
-Tapes are shared: a block takes the next free tape of the type it needs, since what is written last is read first.
+Tapes are shared: a block takes the next free tape of the type it needs, since a tape is read in the reverse order.
 
-Reference: Griewank and Walther, "Evaluating Derivatives", second edition, 2008, chapters 3 and 12. That the tape of
-control may be a stack of blocks is in Radul et al. (2020), where calls return by one.
+Reference: Griewank and Walther, "Evaluating Derivatives", second edition, 2008, chapters 3 and 12. The tape of
+    control flow is a stack of blocks, like the return addresses in Radul et al. (2020).
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ class WithCotangents:
 
     Attributes:
         program: The program. Its first result is a pair of the result and a tuple of cotangents.
-        inputs: The arrays of main's parameters whose cotangents it gives, in order; those of all others are zero.
+        inputs: The arrays of main's parameters whose cotangents it returns, in order; all other cotangents are
+            zero.
         outputs: The arrays of the result whose cotangents it takes, in the order of main's last parameters.
     """
 
@@ -74,12 +75,12 @@ def with_cotangents(
     """The program with cotangents.
 
     Args:
-        program: Typed, with calls.
+        program: The program, typed, with calls.
         inputs: The arrays of main's parameters with respect to which derivatives are taken.
         outputs: The arrays of main's result whose cotangents are given.
-        optimizations: Which passes run. Cheap branches become selects before: a lane keeps a tape for each block that
-            it runs, and goes back through each.
-        checkpoint_loops: Whether loops are computed again, stretch by stretch.
+        optimizations: Which passes run. Cheap branches become selects first: a lane keeps a tape for each block that it
+            runs, and goes back through each.
+        checkpoint_loops: Whether the way back computes loops again, stretch by stretch.
 
     Raises:
         DerivativeError: A primitive has no derivative, or the program keeps a tape already.
@@ -100,7 +101,7 @@ def with_cotangents(
     main, *others = (Ways(variables, function) for function in program.all_functions)
     again = recomputed(program)
     forward = [ways.forward() for ways in others]
-    if program.effects:  # which their plain copies have had
+    if program.effects:  # their plain copies have had these effects
         forward = [silent(function) if function.name in again else function for function in forward]
     functions = (*forward, *(ways.backward() for ways in others), *plain_copies(variables, again))
     made = program.replace(functions=functions).with_functions({MAIN: main.both(inputs, outputs)})

@@ -1,4 +1,4 @@
-"""What JAX says of code that has no derivative -> an error at the user's line that says what to do."""
+"""Explains JAX's errors about code without a derivative, with the user's line and advice."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ HELP: Final = (
 
 @contextlib.contextmanager
 def explaining(op: PrimOp) -> Iterator[None]:
-    """A context in which a derivative is taken of a primitive.
+    """A context in which a primitive is differentiated.
 
     Raises:
-        DerivativeError: It has none.
+        DerivativeError: It has no derivative.
     """
     try:
         yield

@@ -1,13 +1,13 @@
-"""The greatest and the least of an array in code -> the same, with a derivative that holds however code is compiled.
+"""Maximum and minimum reductions with a derivative that is right however the code is compiled.
 
 ::
 
-    reduce_max[axes=(0,)] x    ==>    its cotangent goes to the elements that equal the greatest, and at least to one
+    reduce_max[axes=(0,)] x    ==>    the cotangent goes to the elements that equal the maximum, at least to one
 
-JAX's rule compares each element with the greatest, and divides by how many are equal to it. A compiler may compute the
-elements once for the reduction and again for the comparison, and round one of them otherwise, as where it contracts a
-product and a sum: no element equals the greatest then, and 0 / 0 is a NaN. Here the element that ``argmax`` finds is
-always one of them: it compares elements with each other alone.
+JAX's rule compares each element with the maximum, and divides by the number of equal ones. A compiler may compute the
+elements once for the reduction and again for the comparison, and round differently, for instance if it contracts a
+product and a sum: then no element equals the maximum, and 0 / 0 is a NaN. Here the element that ``argmax`` finds is
+always counted: ``argmax`` compares elements only with each other.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _EXTREMES = {"reduce_max": jnp.argmax, "reduce_min": jnp.argmin}
 
 
 def has_extremes(closed: ClosedJaxpr) -> bool:
-    """Whether code takes the greatest or the least of floats, in code that it calls, too."""
+    """Whether a jaxpr has a maximum or minimum reduction of floats, also in jaxprs that it calls."""
     return any(_is_extreme(e) or (_is_call(e) and has_extremes(called_by(e))) for e in closed.jaxpr.eqns)
 
 
 def with_extremes(closed: ClosedJaxpr) -> Callable[..., list[Any]]:
-    """Such code as a function of arrays that can be differentiated."""
+    """The jaxpr as a function whose maximum and minimum reductions have the derivative of this module."""
     jaxpr: Any = closed.jaxpr
 
     def run(*arrays: Any) -> list[Any]:
@@ -59,13 +59,13 @@ def _is_extreme(equation: Any) -> bool:
 
 
 def _is_call(equation: Any) -> bool:
-    """Whether an equation is a call with no derivative of its own."""
+    """Whether an equation is a call that has no derivative rule of its own."""
     return bool(equation.primitive.name == "jit")
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(0, 1, 2))
 def _extreme(reduced: Callable[..., Any], place: Callable[..., Any], axes: tuple[int, ...], array: Any) -> Any:
-    """The greatest or the least along some axes."""
+    """The maximum or minimum along some axes."""
     del place, axes
     (result,) = reduced([array])
     return result

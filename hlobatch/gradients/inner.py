@@ -1,4 +1,4 @@
-"""Gradients inside of lanes: a typed program with marks of ``jax.grad`` -> the program with the ways back.
+"""Gradients inside of lanes: replaces each mark of ``jax.grad`` in a program by a call that goes forward and back.
 
 ::
 
@@ -8,9 +8,9 @@
                                                           def with_slopes.back(%args, %cotangent): …
                                                             forward and back, with the tapes of the lane
 
-A mark (``frontend/differentiated.py``) stands at the end of a function that calls what is differentiated. That function
-and all that it calls are a program by themselves, which is given its way back as any other (``cotangents.py``). What
-comes of it is a function of the program that it was taken from.
+A mark (``frontend/differentiated.py``) is at the end of a function that calls the function to differentiate. The marked
+function and all that it calls are taken as a program of their own, which is differentiated like any other
+(``cotangents.py``). The result becomes functions of the original program.
 """
 
 from __future__ import annotations
@@ -42,29 +42,29 @@ from hlobatch.transforms.split_aggregates import split_aggregates
 def with_inner_gradients(
     program: Program, optimizations: Optimizations = ALL, *, checkpoint_loops: bool = False
 ) -> Program:
-    """The program with a way back in place of each mark; itself if there is none.
+    """The program with the way back in place of each mark; the program itself if there is none.
 
     Args:
-        program: Typed, with calls.
+        program: The program, typed, with calls.
         optimizations: Which passes run.
-        checkpoint_loops: Whether loops are computed again on the way back, stretch by stretch.
+        checkpoint_loops: Whether the way back computes loops again, stretch by stretch.
 
     Raises:
-        DerivativeError: A primitive has no derivative, or a gradient is taken of what takes one itself.
+        DerivativeError: A primitive has no derivative, or a function takes a gradient of itself.
     """
     marked = [mark.function.name for mark in _marks(program)]
     if not marked:
         return program
     program = with_inputs_read_directly(split_aggregates(program))
     graph = CallGraph(program)
-    for name in sorted(marked, key=lambda name: len(graph.reachable[name])):  # what is inside of others comes first
+    for name in sorted(marked, key=lambda name: len(graph.reachable[name])):  # a gradient inside of another comes first
         inner = _Inner(program, next(mark for mark in _marks(program) if mark.function.name == name))
         program = inner.made(optimizations, checkpoint_loops)
     return program.map_graphs(lambda graph: graph.map_blocks(lambda block: block.map_instructions(_together(program))))
 
 
 def _together(program: Program) -> Callable[[Op], Op]:
-    """What makes of an operation the same without what keeps arrays apart by which is differentiated."""
+    """A function from an operation to the same operation without ``apart_p`` equations."""
 
     def made(op: Op) -> Op:
         code = op.code.typed
@@ -86,13 +86,13 @@ def _as_given(equation: Any, values: Sequence[Any]) -> Sequence[Any]:
 
 @dataclass(frozen=True)
 class _Mark:
-    """The end of a function whose way back is wanted.
+    """A mark: it asks for the way back of the function up to here.
 
     Attributes:
-        function: The function.
-        block: Its block that the mark is in.
-        op: The primitive that has the mark.
-        equation: The mark.
+        function: The function that the mark is in.
+        block: The block that the mark is in.
+        op: The primitive that the mark is in.
+        equation: The equation that is the mark.
     """
 
     function: Function
@@ -113,13 +113,13 @@ def _marks(program: Program) -> Iterator[_Mark]:
 
 
 class _Inner:
-    """Gives one function with a mark its way back.
+    """Makes the way back of one function with a mark.
 
     Attributes:
-        program: That it is of.
+        program: The program.
         mark: The mark.
-        types: Those of all variables.
-        new_name: Gives names that no variable has.
+        types: Types of all variables; those of new variables are added.
+        new_name: Makes names that no variable has.
     """
 
     def __init__(self, program: Program, mark: _Mark) -> None:
@@ -128,7 +128,7 @@ class _Inner:
         self.new_name = NewNames(self.types)
 
     def made(self, optimizations: Optimizations, checkpoint_loops: bool) -> Program:
-        """The program with the way back."""
+        """The program with the way back in place of the mark."""
         before = self._alone()
         number = [Array(before.vars_out[0], 0)]
         found = with_cotangents(before, self._wanted, number, optimizations, checkpoint_loops=checkpoint_loops)
@@ -155,32 +155,32 @@ class _Inner:
 
     @cached_property
     def _wanted(self) -> list[Array]:
-        """The arrays whose cotangents are wanted: inputs of the function."""
+        """The arrays whose cotangents the mark asks for; they are inputs of the function."""
         places = {v: i for i, v in enumerate(self._jaxpr.jaxpr.invars)}
         return [self._read[places[v]] for v in self.mark.equation.invars[1:] if v in places]
 
     @cached_property
     def _own(self) -> list[Array]:
-        """The arrays that it reads and that are no inputs of the function."""
+        """The arrays that the primitive with the mark reads and that are not inputs of the function."""
         inputs = {*self.function.vars_in, *self.program.vars_in}
         return [array for array in self._read if array.variable not in inputs]
 
     @cached_property
     def _rest(self) -> tuple[Op, ...]:
-        """What the block does behind the mark."""
+        """The operations of the block after the mark."""
         ops = self.mark.block.instructions
         return ops[ops.index(self.mark.op) + 1 :]
 
     @cached_property
     def _others(self) -> tuple[str, ...]:
-        """The results of the function that are known before the mark, such as which failure there was."""
+        """The results of the function that are written before the mark, such as its failure number."""
         behind = {v for op in (self.mark.op, *self._rest) for v in op.defs}
         return tuple(v for v in self.function.vars_out if v not in behind)
 
-    # What is differentiated, as a program by itself
+    # The differentiated function, as a program of its own
 
     def _alone(self) -> Program:
-        """The function up to the mark as main, and what it calls; it gives the number that is differentiated."""
+        """The function up to the mark as main, with the functions that it calls; its result is the number."""
         reachable = CallGraph(self.program).reachable[self.function.name]
         if self.function.name in reachable:
             raise self._of_itself()
@@ -199,7 +199,7 @@ class _Inner:
         )
 
     def _packed(self) -> tuple[str, PrimOp]:
-        """A variable for what the function gives back, and what writes it: the number, and what is read beside."""
+        """A variable for that result, and the primitive that writes it: the number, and the arrays in ``_own``."""
         op, closed = self.mark.op, self._jaxpr
         number = self.mark.equation.invars[0]
         pack = self.new_name(f"{self.function.name}.$forth")
@@ -215,7 +215,7 @@ class _Inner:
         return pack, primitive(run, op.vars_in, [pack], self.types, op.text, op)
 
     def _defining(self, block: Block, pack: str) -> Block:
-        """A block with what gives any value to what the function gives back, if it ends the function: it has failed."""
+        """A block that ends the function without the mark, as after a failure, with zeros written to ``pack``."""
         if HALT not in block.terminator.successors:
             return block
         tensors = self.types[pack].tensor_leaves
@@ -225,7 +225,7 @@ class _Inner:
         return block.replace(instructions=(*block.instructions, op))
 
     def _location(self) -> Location:
-        """Where the user takes the gradient."""
+        """The place where the user takes the gradient."""
         name, seen = self.function.name, set[str]()
         while name not in seen:
             seen.add(name)
@@ -244,10 +244,10 @@ class _Inner:
             help="take the inner one in a function that does not call the outer one.",
         )
 
-    # As functions of the program that it was taken from
+    # As functions of the original program
 
     def _names(self, made: Program) -> Mapping[str, str]:
-        """New names of its variables; inputs of main keep theirs, and tapes are those of all ways back."""
+        """New names for the made program's variables; inputs of main keep theirs, and all ways back share tapes."""
 
         def name(variable: str, type_: Type) -> str:
             is_there = is_tape(variable) and self.program.var_defs.get(variable) == type_
@@ -259,7 +259,7 @@ class _Inner:
         return f"{self.function.name}.{'back' if name == MAIN else name}"
 
     def _renamed(self, function: Function, names: Mapping[str, str]) -> Function:
-        """A function with its variables renamed, and the functions that it calls."""
+        """A function with its variables and its callees renamed."""
         rename = renaming(names)
 
         def renamed(op: Op) -> Op:
@@ -275,13 +275,13 @@ class _Inner:
         )
 
     def _around(self, found: WithCotangents, back: Function) -> Function:
-        """The function, which calls the one that goes forward and back."""
+        """The marked function with a call that goes forward and back."""
         op, name = self.mark.op, self.function.name
         number = self.mark.equation.invars[0].aval
         one, pair = self.new_name(f"{name}.$one"), self.new_name(f"{name}.$back")
         self.types |= {one: tensor(number.dtype), pair: self.types[back.vars_out[0]]}
         ones = [primitive(lambda: [jnp.ones((), number.dtype)], (), [one], self.types, "1.0", op)]
-        given = [one] if found.outputs else []  # none if the function gives a constant
+        given = [one] if found.outputs else []  # none if the result does not depend on the inputs
         call = FunctionCallOp(
             back.name,
             (*self.function.vars_in, *given),
@@ -293,7 +293,7 @@ class _Inner:
         return self.function.replace(graph=ControlFlowGraph((first, last)))
 
     def _finished(self, found: WithCotangents, pair: str) -> PrimOp:
-        """The primitive that had the mark, given what came back."""
+        """The primitive that had the mark, with the cotangents that came back in place of the mark's results."""
         op, closed, mark = self.mark.op, self._jaxpr, self.mark.equation
         inputs = [v for v in op.vars_in if v in {*self.function.vars_in, *self.program.vars_in}]
         read = [array for v in inputs for array in arrays_of(v, self.types)]
@@ -317,12 +317,12 @@ class _Inner:
 
     @staticmethod
     def _parts(arrays: Sequence[Any], own: int) -> list[Any]:
-        """What a pair holds: the number, other results, and the cotangents as a list."""
+        """The parts of a pair: the number, the other results, and the cotangents as a list."""
         return [*arrays[: 1 + own], list(arrays[1 + own :])]
 
 
 def _without_what_is_unused(program: Program) -> Program:
-    """The program without functions that nothing calls, and without their variables."""
+    """The program without functions that are never called, and without their variables."""
     reachable = CallGraph(program).reachable[MAIN]
     program = program.replace(functions=tuple(f for f in program.functions if f.name in reachable))
     mentioned = {v for f in program.all_functions for v in (*f.vars_in, *f.vars_out)}

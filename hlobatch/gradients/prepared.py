@@ -1,4 +1,4 @@
-"""Makes a typed program ready for derivatives: fewer functions, and inputs that are read where they are needed.
+"""Prepares a typed program for derivatives: inlines functions, and reads inputs of main directly.
 
 ::
 
@@ -8,10 +8,10 @@
       %f.y = prim "x * x" (%f.x)                   %main.$result = prim "move" (%f.$result)
       %f.$result = prim "y + x" (%f.y, %f.x)
 
-A function that a single call enters, and that does not recurse, becomes part of its caller. A parameter that is the
-same input of main at every call (weights that a recursion passes on, a table) is replaced by that input, and so are
-copies of one. Such inputs never change, so that the way back reads them where they are and needs no tape for them, and
-their cotangents are summed in one place.
+A function that is called from a single place and does not recurse is inlined. A parameter that is the same input of
+main at every call (weights that a recursion passes on, a table) is replaced by that input, and so are copies of an
+input. Inputs never change, so the way back reads them directly and needs no tape for them, and their cotangents are
+summed in one place.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from hlobatch.transforms.simplify_cfg import simplify_cfg
 
 
 def prepared(program: Program) -> Program:
-    """The program, ready for derivatives."""
+    """The program, prepared for derivatives."""
     return with_inputs_read_directly(inlined(program))
 
 
 def inlined(program: Program) -> Program:
-    """The program whose functions that one call enters, and that do not recurse, are parts of their callers."""
+    """The program with functions inlined that have a single call site and do not recurse."""
     while (site := _only_entrance(program)) is not None:
         callee = program.function(site.op.function)
         caller = program.with_functions({site.function.name: _with_callee(program, site, callee)})
@@ -42,7 +42,7 @@ def inlined(program: Program) -> Program:
 
 
 def _only_entrance(program: Program) -> CallSite | None:
-    """A call of a function that nothing else calls, and that does not recurse."""
+    """The only call site of a function that does not recurse; None if there is no such function."""
     graph = CallGraph(program)
     calls = collections.Counter(site.op.function for site in graph.sites)
     single = (site for site in graph.sites if calls[site.op.function] == 1 and not site.op.again)
@@ -50,7 +50,7 @@ def _only_entrance(program: Program) -> CallSite | None:
 
 
 def _with_callee(program: Program, site: CallSite, callee: Function) -> Function:
-    """A function with the body of what it calls in the place of the call."""
+    """The calling function with the callee's body in place of the call."""
     back = f"{site.block.name}.returned"
 
     def inside(name: str) -> str:
@@ -73,7 +73,7 @@ def _with_callee(program: Program, site: CallSite, callee: Function) -> Function
 
 
 def _moves(program: Program, targets: tuple[str, ...], sources: tuple[str, ...], like: Op) -> tuple[Op, ...]:
-    """One copy of what holds arrays."""
+    """A copy of sources to targets, without copies to itself and without Python objects; empty if none is left."""
     pairs = [(t, s) for t, s in zip(targets, sources, strict=True) if t != s and not program.var_defs[t].is_static]
     if not pairs:
         return ()
@@ -82,7 +82,7 @@ def _moves(program: Program, targets: tuple[str, ...], sources: tuple[str, ...],
 
 
 def with_inputs_read_directly(program: Program) -> Program:
-    """The program that reads main's inputs instead of copies of them, and does not pass them on."""
+    """The program with reads of main's inputs in place of copies, and without parameters that pass inputs on."""
     roots = unchanging(program)
     aliases = {v: root for v, root in roots.items() if v != root}
     if not aliases:
@@ -116,14 +116,14 @@ def with_inputs_read_directly(program: Program) -> Program:
 
 
 _SEVERAL: Final = ""
-"""What stands for a variable that does not always hold what one input does."""
+"""Stands for a variable that may hold something other than one input."""
 
 
 def unchanging(program: Program) -> Mapping[str, str]:
-    """For each variable that always holds what one of main's inputs does, that input; inputs themselves are among them.
+    """For each variable that always holds the value of one of main's inputs, that input; the inputs are included.
 
-    A variable is taken to hold the input that it is given, until it turns out to be given something else, too; so are
-    found those that functions pass on to each other.
+    A variable is assumed to hold the input that it is given until it is found to be given something else. So variables
+    that functions pass to each other are found, too.
     """
     definitions = collections.Counter(v for op in program.ops for v in op.defs)
     results = {v for f in program.all_functions for v in f.vars_out}
@@ -145,12 +145,12 @@ def unchanging(program: Program) -> Mapping[str, str]:
 
 
 def _held(variable: str, roots: Mapping[str, str], given: Mapping[str, object]) -> str | None:
-    """The input that a variable holds, as far as is known; None if nothing is yet."""
+    """The input that a variable is known to hold; None if nothing is known yet."""
     return roots.get(variable, None if variable in given else _SEVERAL)
 
 
 def _given(program: Program, definitions: Mapping[str, int]) -> dict[str, set[str]]:
-    """What parameters are given, and what variables are copies of that are written once."""
+    """For each parameter its arguments, and for each variable that is written once, by a copy, the source."""
     given: dict[str, set[str]] = collections.defaultdict(set)
     for site in CallGraph(program).sites:
         callee = program.function(site.op.function)

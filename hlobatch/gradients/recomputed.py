@@ -1,4 +1,4 @@
-"""Calls whose callees are computed again on the way back: of such a call, a lane saves the arguments alone.
+"""Calls that the way back makes again: of such a call, a lane saves only the arguments on the tape.
 
 ::
 
@@ -7,8 +7,8 @@
                                            back.a:        pop the tape of %x; %$r = call @f(%x)           leaves a tape
                                            back.a:again:  %$bar = call @back.f(%r:bar0)
 
-A function that is called so is three of the program: as it is, for the way forward, with names of its own
-(``plain.f``); with a tape, and back along that. What it prints, it prints the first time.
+The callee becomes three functions of the program: unchanged and without a tape, for the way forward (``plain.f``); with
+a tape; and the way back along that tape. Its effects on the host happen only the first time.
 
 Reference: Griewank and Walther, "Evaluating Derivatives", second edition, 2008, section 12.2.
 """
@@ -28,19 +28,19 @@ from hlobatch.ir.program import Block, Function, Program
 
 
 def plain(name: str) -> str:
-    """The function that is one as it is, without a tape."""
+    """The name of a function's copy without a tape."""
     return f"plain.{name}"
 
 
 def recomputed(program: Program) -> frozenset[str]:
-    """The functions that are called to be computed again, and all that they call."""
+    """The functions that are called again on the way back, and all functions that they call."""
     graph = CallGraph(program)
     first = {site.op.function for site in graph.sites if site.op.again}
     return frozenset(first.union(*(graph.reachable[name] for name in first)))
 
 
 def printing_once(program: Program) -> Program:
-    """The program in which no function that prints is run more than once on the way forward and once more back."""
+    """The program in which a function with effects runs at most once forward, and once more on the way back."""
     inner = recomputed(program)
     if not program.effects or not inner:
         return program
@@ -57,7 +57,7 @@ def printing_once(program: Program) -> Program:
 
 
 def silent(function: Function) -> Function:
-    """A function that prints nothing."""
+    """A function without its effects on the host."""
 
     def kept(op: Op) -> tuple[Op, ...]:
         return () if isinstance(op, LogOp) else (op,)
@@ -66,7 +66,7 @@ def silent(function: Function) -> Function:
 
 
 def plain_copies(variables: Variables, names: Collection[str]) -> Iterator[Function]:
-    """Functions as they are, with variables of their own."""
+    """Copies of functions, unchanged except for new names of variables."""
     program = variables.program
     for function in program.functions:
         if function.name in names:
@@ -93,11 +93,11 @@ def _plain_copy(variables: Variables, function: Function) -> Function:
 
 @dataclass(frozen=True)
 class Again:
-    """A call that is computed again.
+    """A call that the way back makes again.
 
     Attributes:
         variables: Names and types.
-        owner: The name of the function that it is in.
+        owner: The name of the calling function.
         call: The call.
     """
 
@@ -107,14 +107,14 @@ class Again:
 
     @cached_property
     def _saved(self) -> dict[Array, str]:
-        """The arrays of its arguments that a lane saves, and on which tapes."""
+        """The arrays of its arguments that a lane saves, each with its tape."""
         types = self.variables.types
         arrays = [a for v in dict.fromkeys(self.call.vars_in) for a in arrays_of(v, types)]
         arrays = [a for a in arrays if not self.variables.is_input(a)]
         return dict(zip(arrays, self.variables.tapes_for(arrays), strict=True))
 
     def forward(self) -> Iterator[Op]:
-        """The call on the way forward, and what saves its arguments."""
+        """The operations of the way forward: save the arguments, then call the copy without a tape."""
         types = self.variables.types
         for array, tape in self._saved.items():
             run = lambda *arrays, place=array.place: [arrays[place]]  # noqa: E731
@@ -124,7 +124,7 @@ class Again:
         yield self.call.replace(function=plain(self.call.function), again=False)
 
     def back(self) -> Iterator[Op]:
-        """What runs its callee again, which leaves a tape."""
+        """The operations that call it again on the way back, with a tape."""
         types, given = self.variables.types, dict[str, str]()
         if self._saved:
             yield PopOp(tuple(self._saved.values()), location=self.call.location)

@@ -1,4 +1,4 @@
-"""Cotangents that are a part of an array, or an outer product: they are added to a total where that lies.
+"""Adds cotangents that are mostly zero, or an outer product, to a total in place.
 
 ::
 
@@ -7,8 +7,8 @@
     %bar  = scatter-add %zero, i, %ct                     %total = scatter-add %total, i, %ct
     %total = add %total, %bar
 
-JAX's transpose of an indexed read makes a whole array of zeros with the part in it. To add that to a total takes as
-long as the array is large, each time that a lane reads one item.
+JAX's transpose of an indexed read makes a whole array of zeros with the part in it. Adding that to a total takes time
+in proportion to the size of the array, each time that a lane reads one item.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from hlobatch.ir.evaluation import as_it_is, evaluated
 from hlobatch.ir.outer import with_outer_product
 
 Adder = Callable[[Any], Any]
-"""From a total, None for zeros, to the total with something added."""
+"""Adds something to a total; the total None stands for zeros."""
 
 
 def added_in_place(equations: Sequence[Any], known: dict[Any, Any], outputs: Sequence[Any]) -> list[Adder]:
-    """For each of some atoms after some equations, what adds it to a total.
+    """For each atom in ``outputs``, a function that adds its value to a total.
 
     Args:
-        equations: In order.
-        known: The values of variables before them.
+        equations: The equations that compute the atoms, in order.
+        known: The values of variables before the equations.
         outputs: The atoms.
     """
     defined = {v: equation for equation in equations for v in equation.outvars}
@@ -56,7 +56,7 @@ def added_in_place(equations: Sequence[Any], known: dict[Any, Any], outputs: Seq
 
 
 def _factors(equation: Any, defined: dict[Any, Any], read: Sequence[Any]) -> Sequence[Any] | None:
-    """The factors of an outer product, if that is what an equation computes, as it is or transposed."""
+    """The factors of the outer product that an equation computes, maybe transposed; None if it computes none."""
     if equation.primitive.name == "dot_general" and not any(map(any, equation.params["dimension_numbers"])):
         return tuple(equation.invars)
     (operand, *_) = equation.invars
@@ -83,7 +83,7 @@ _SPREADING: Final = ("scatter-add", "dynamic_update_slice")
 
 
 def _is_spread(variable: Any, defined: dict[Any, Any]) -> bool:
-    """Whether an array is zero but for a part that is written to it."""
+    """Whether an array is zero except for a part that is written to it."""
     equation = defined.get(variable)
     if equation is None or equation.primitive.name not in _SPREADING:
         return False
@@ -97,7 +97,7 @@ def _is_zero(atom: Any) -> bool:
 
 
 def _onto(equation: Any, operands: Sequence[Any], total: Any) -> Any:
-    """The total with a part added to it."""
+    """The total with the part added to it."""
     if total is None:
         return as_it_is(equation, operands)[0]
     _, *others = operands

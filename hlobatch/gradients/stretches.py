@@ -1,4 +1,4 @@
-"""Loops of very many turns -> loops of stretches, each a call that is computed again on the way back.
+"""Turns loops of very many turns into loops of stretches, each a call that the way back computes again.
 
 ::
 
@@ -14,9 +14,9 @@
                                                      pause:  %how = 0; halt
                                                      leave0: %how = 1; halt
 
-A stretch has one turn more than the one before. So ``n`` turns, however many there will be, are about the root of
-``2 n`` stretches, of as many turns at most: a tape has what each stretch began with, and then all of one stretch. Each
-turn is computed twice.
+A stretch has one turn more than the one before. So ``n`` turns, however many they are, make about ``sqrt(2 n)``
+stretches of at most as many turns: a tape holds the state at the beginning of each stretch, and all turns of one
+stretch. Each turn is computed twice.
 
 Reference: Stumm and Walther, "New algorithms for optimal online checkpointing", SIAM Journal on Scientific Computing,
 2010.
@@ -40,11 +40,11 @@ from hlobatch.ir.program import MAIN, Block, ControlFlowGraph, Function, Program
 from hlobatch.ir.types import Type, tensor
 
 FIRST_TURNS: Final = 8
-"""Turns of the first stretch. Chosen by judgement (2026-11): of a few turns, all are on the tape at once."""
+"""Turns of the first stretch. Chosen by judgement (2026-11): a few turns are kept on the tape at once."""
 
 
 def in_stretches(program: Program) -> Program:
-    """The program whose outermost loops run in stretches."""
+    """The program with its outermost loops run in stretches."""
     made = _Stretches(program, dict(program.var_defs))
     functions = {f.name: made.function(f) for f in program.all_functions}
     changed = program.with_functions(functions)
@@ -56,11 +56,11 @@ class _Loop:
     """A loop that is entered at one block.
 
     Attributes:
-        header: That block.
-        blocks: All of its blocks, that one first.
-        exits: The blocks, or the end, that lanes leave it for.
-        carried: Variables that it writes, and that are read by a later turn or behind it.
-        unset: Those of them that have no value before it.
+        header: The block at which it is entered.
+        blocks: All of its blocks, the header first.
+        exits: The blocks to which lanes leave it; ``HALT`` may be one.
+        carried: Variables that it writes, and that a later turn or the code after it reads.
+        unset: The carried variables that have no value before the loop.
         read: Variables that it only reads.
     """
 
@@ -74,12 +74,12 @@ class _Loop:
 
 @dataclass
 class _Stretches:
-    """The functions that are made of loops.
+    """Makes functions of the loops of a program.
 
     Attributes:
-        program: That they are of.
-        types: Those of all variables.
-        functions: Those made so far.
+        program: The program.
+        types: Types of all variables; those of new variables are added.
+        functions: The functions made so far.
     """
 
     program: Program
@@ -91,7 +91,7 @@ class _Stretches:
         self.new_function = NewNames((MAIN, *(f.name for f in self.program.functions)))
 
     def function(self, function: Function) -> Function:
-        """A function whose loops are calls of others."""
+        """The function with calls of new functions in place of its loops."""
         for loop in self._loops(function):
             name = self.new_function(f"{function.name}.{loop.header.name}.stretch")
             self.functions.append(self._stretch(name, loop))
@@ -119,7 +119,7 @@ class _Stretches:
                 yield loop
 
     def _loop(self, function: Function, blocks: Sequence[Block]) -> _Loop | None:
-        """The loop of some blocks; None if it is entered at several, or has what it cannot begin with."""
+        """The loop of some blocks; None if it has several entries, or carries a key that has no value before it."""
         graph, inner, live = function.graph, {b.name for b in blocks}, liveness(function)
         entries = [b for b in blocks if b is graph.enter_block() or not inner.issuperset(graph.predecessors[b.name])]
         if len(entries) != 1:
@@ -137,10 +137,10 @@ class _Stretches:
         ordered = (header, *(b for b in blocks if b is not header))
         return _Loop(header, ordered, exits, tuple(carried), unset, read)
 
-    # The function
+    # The function of a stretch
 
     def _stretch(self, name: str, loop: _Loop) -> Function:
-        """Some turns of a loop."""
+        """The function that runs some turns of a loop."""
         written = [v for b in loop.blocks for op in b.ops for v in op.defs]
         own = {v: self._variable(f"{v}:stretch", self.types[v]) for v in dict.fromkeys((*written, *loop.read))}
         left, how = (self._variable(f"{name}.{word}", _NUMBER) for word in ("$left", "$how"))
@@ -163,10 +163,10 @@ class _Stretches:
         graph = ControlFlowGraph((*blocks, *ends))
         return Function(name, graph, (*carried, *map(rename, loop.read), left), (*carried, how), location=place)
 
-    # The callers of a stretch
+    # The caller of a stretch
 
     def _calling(self, name: str, function: Function, loop: _Loop) -> Iterator[Block]:
-        """The blocks in the place of a loop."""
+        """The blocks that replace a loop."""
         like, place = loop.header, loop.header.location
         length, how = (self._variable(f"{name}.{word}", _NUMBER) for word in ("$length", "$ended"))
         names = NewNames(block.name for block in function.graph)
@@ -175,7 +175,8 @@ class _Stretches:
         begin = [self._number(length, FIRST_TURNS - 1, like)]
         begin += [self._zeros(loop.unset, like)] if loop.unset else []
         yield Block(like.name, tuple(begin), GotoOp(following, location=place), place)
-        received = [self._variable(f"{name}.$received", self.types[v]) for v in loop.carried]  # not what a call raised
+        # New names: a carried ``$failure`` variable is not the failure number of this call.
+        received = [self._variable(f"{name}.$received", self.types[v]) for v in loop.carried]
         given = (*loop.carried, *loop.read, length)
         call = FunctionCallOp(name, given, (*received, how), again=True, location=place)
         yield Block(following, (self._counted(length, 1, like), call), GotoOp(behind, location=place), place)
@@ -211,7 +212,7 @@ _NUMBER, _FLAG = tensor(np.int32), tensor(np.bool_)
 
 
 def _reached(graph: ControlFlowGraph) -> Mapping[str, Collection[str]]:
-    """For each block, those that control may come to after it."""
+    """For each block, the blocks that can be reached from it."""
     found: dict[str, set[str]] = {}
     for block in graph:
         pending, reached = list(block.successors), set[str]()

@@ -1,4 +1,4 @@
-"""Forward mode: a typed program -> the program that computes tangents beside its values.
+"""Forward mode: makes a typed program compute tangents beside its values.
 
 ::
 
@@ -6,10 +6,9 @@
       %f.y = prim "x * x" (%f.x)        ==>     %f.y, %f.y:dot0 = prim "x * x" (%f.x, %f.x:dot0)
       %f.$result = call @g(%f.y)                %f.$result, %f.$result:dot0 = call @g(%f.y, %f.y:dot0)
 
-Each active array has its tangent in a variable beside it, which is written, saved and restored where the array is. Each
-primitive is replaced by what ``jax.jvp`` makes of it. Control flow stays that of the values. Main takes the tangents of
-its differentiated inputs behind its inputs, and gives a pair: its result, and the tangents of the result's active
-arrays.
+The tangent of each active array is in a variable of its own, which is written, saved and restored where the array is.
+Each primitive is replaced by its ``jax.jvp``. Control flow depends on the values only. Main takes the tangents of its
+differentiated inputs after its inputs, and returns a pair: its result, and the tangents of the result's active arrays.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ class WithTangents:
     Attributes:
         program: The program. Its first result is a pair of the result and a tuple of tangents.
         inputs: The arrays whose tangents it takes, in the order of main's last parameters.
-        outputs: The arrays of the result whose tangents it gives, in order; all others have none.
+        outputs: The arrays of the result whose tangents it returns, in order; other arrays have a zero tangent.
     """
 
     program: Program
@@ -59,7 +58,7 @@ def with_tangents(program: Program, inputs: Sequence[Array]) -> WithTangents:
     """The program with tangents.
 
     Args:
-        program: Typed, with calls.
+        program: The program, typed, with calls.
         inputs: The arrays of main's parameters that have tangents.
 
     Raises:
@@ -75,9 +74,9 @@ def with_tangents(program: Program, inputs: Sequence[Array]) -> WithTangents:
 
 
 def with_results_of_calls(program: Program, active: Collection[Array]) -> frozenset[Array]:
-    """Active arrays, and what functions give back to variables with some: a result that is constant has a zero tangent.
+    """Adds results of functions to the active arrays where a call assigns them to an active array.
 
-    Else the variable would keep the tangent of what it held before the call.
+    A constant result then has a zero tangent. Without one, the variable would keep its tangent from before the call.
     """
     calls = [op for op in program.ops if isinstance(op, FunctionCallOp)]
     found, before = frozenset(active), frozenset[Array]()
@@ -91,14 +90,14 @@ def with_results_of_calls(program: Program, active: Collection[Array]) -> frozen
 
 @dataclass
 class _Forward:
-    """Makes the program.
+    """Makes the program with tangents.
 
     Attributes:
-        program: Ready for derivatives.
+        program: The program, prepared for derivatives.
         inputs: The arrays of main's parameters that have tangents.
-        active: All arrays that have one.
-        types: Those of all variables.
-        dots: The variables of tangents.
+        active: All arrays that have a tangent.
+        types: Types of all variables; those of new variables are added.
+        dots: The variable of each array's tangent.
     """
 
     program: Program
@@ -151,7 +150,7 @@ class _Forward:
             yield op
 
     def _primitive(self, op: PrimOp) -> PrimOp:
-        """A primitive with the tangents of its results."""
+        """A primitive that also computes the tangents of its results."""
         outputs, inputs = self._active(op.vars_out), self._active(op.vars_in)
         if not outputs:
             return op
@@ -163,7 +162,7 @@ class _Forward:
             return primitive(self._jvp(op, inputs, outputs), reads, writes, self.types, op.text, op)
 
     def _jvp(self, op: PrimOp, inputs: Sequence[Array], outputs: Sequence[Array]) -> Callable[..., list[Any]]:
-        """From the arrays that a primitive reads, and the tangents of some, to results and tangents."""
+        """A function of the arrays that a primitive reads, and tangents of some, to its results and their tangents."""
         read = [array for v in op.vars_in for array in arrays_of(v, self.types)]
         written = [array for v in op.vars_out for array in arrays_of(v, self.types)]
         varied, wanted = [read.index(array) for array in inputs], [written.index(array) for array in outputs]
@@ -184,7 +183,7 @@ class _Forward:
         return both
 
     def _call(self, op: FunctionCallOp) -> Iterator[Op]:
-        """A call that passes tangents on, zeros for arguments that have none where other calls give some."""
+        """A call that passes tangents on, and zeros for arguments that have none where other calls pass one."""
         callee = self.program.function(op.function)
         arguments = dict(zip(callee.vars_in, op.vars_in, strict=True))
         results = dict(zip(callee.vars_out, op.vars_out, strict=True))
@@ -200,19 +199,19 @@ class _Forward:
         yield op.replace(vars_in=(*op.vars_in, *given), vars_out=(*op.vars_out, *names))
 
     def _temporary(self, array: Array, op: FunctionCallOp) -> str:
-        """A variable for the tangent of an array that is not active where a call is."""
+        """A variable for a tangent in a call, of an array that is not active in the caller."""
         owner = (*op.vars_out, *op.vars_in)[0].rsplit(".", 1)[0]
         return self._like(array, f"{owner}.$tangent")
 
     def _like(self, array: Array, name: str) -> str:
-        """A new variable for something like an array, by that name or one like it."""
+        """A new variable for an array like this one, with that name or a similar one."""
         name = self.new_name(name)
         self.types[name] = own_type(tensor_of(array, self.types))
         return name
 
 
 def ended_with(function: Function, ops: Sequence[Op]) -> Function:
-    """A function that does something before it ends, however it does."""
+    """A function with operations added before each of its ends."""
     name = NewNames(block.name for block in function.graph)("exit")
     graph = function.graph.map_blocks(lambda block: block.retarget(lambda target: name if target == HALT else target))
     last = Block(name, tuple(ops), GotoOp(HALT, location=function.location), function.location)

@@ -4,8 +4,8 @@
 
     %f.x:bar0                the cotangent of the first array of %f.x
     %$lane.sum:main.x:0      the sum of the cotangents of an input of main, to which every block adds
-    %$lane.tape0             a tape; what is written last is read first, so that all blocks may use it
-    %$lane.came              which of its predecessors a lane came from to a block, and the tape of that
+    %$lane.tape0             a tape; it is read in the reverse order, so that all blocks may share it
+    %$lane.came              the number of the predecessor that a lane came from, with its own tape
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class Variables:
     """Names and types of new variables.
 
     Attributes:
-        program: Ready for derivatives.
+        program: The program, prepared for derivatives.
         active: The arrays that have cotangents.
-        types: Those of all variables, new ones among them.
+        types: Types of all variables; those of new variables are added.
     """
 
     def __init__(self, program: Program, active: Collection[Array]) -> None:
@@ -42,17 +42,17 @@ class Variables:
         self._sums = {a: self.like(a, f"{SUM}{a.variable}:{a.place}") for a in sorted(active) if self.is_input(a)}
 
     def new(self, name: str, type_: Type) -> str:
-        """A new variable of a type, by that name or one like it."""
+        """A new variable of a type, with that name or a similar one."""
         name = self._new_name(name)
         self.types[name] = type_
         return name
 
     def like(self, array: Array, name: str) -> str:
-        """A new variable for something like an array, by that name or one like it."""
+        """A new variable for an array like this one, with that name or a similar one."""
         return self.new(name, own_type(tensor_of(array, self.types)))
 
     def is_input(self, array: Array) -> bool:
-        """Whether an array is one of main's inputs, which never change."""
+        """Whether an array belongs to one of main's inputs, which never change."""
         return array.variable in self.program.vars_in
 
     def bar(self, array: Array) -> str:
@@ -64,15 +64,15 @@ class Variables:
         return self._sums[array]
 
     def has_bar(self, array: Array) -> bool:
-        """Whether an array has a cotangent in a variable of its own."""
+        """Whether an array's cotangent has a variable, and is not a lane's sum."""
         return array in self._bars
 
     def with_bars(self, variables: Iterable[str]) -> list[Array]:
-        """The arrays of some variables that have cotangents in variables of their own."""
+        """The arrays of some variables whose cotangents have variables."""
         return [array for v in variables for array in arrays_of(v, self.types) if array in self._bars]
 
     def tapes_for(self, arrays: Sequence[Array]) -> list[str]:
-        """A tape for each of some arrays, another one for each."""
+        """A tape of the right type for each array, all of them different."""
         taken: collections.Counter[TensorType] = collections.Counter()
         found = []
         for array in arrays:

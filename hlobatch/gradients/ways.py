@@ -1,4 +1,4 @@
-"""A function -> the function that leaves a tape, and the one that takes cotangents back along it."""
+"""The functions for the way forward, which leaves a tape, and for the way back along it."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from hlobatch.ir.program import Block, ControlFlowGraph, Function
 from hlobatch.ir.types import Type, tensor
 
 START: Final = "back:start"
-"""The block in which the way back ends. Names of blocks that are no derivatives have no colon."""
+"""Name of the block in which the way back ends. Names of other functions' blocks have no colon."""
 _AHEAD: Final = "ahead:start"
-"""The block before a function's first one, if lanes come back to that."""
+"""Name of a block before a function's first one, if that is in a loop."""
 
 
 class Ways:
@@ -56,7 +56,7 @@ class Ways:
         return len(self._sources[name]) > 1
 
     def _number(self, source: str | None, target: str) -> int:
-        """The number by which a block knows one of its predecessors; None is the start of the function."""
+        """The number of a predecessor of a block; None stands for the start of the function."""
         return self._sources[target].index(source)
 
     # Forward
@@ -82,7 +82,7 @@ class Ways:
         again = self._backs[block.name].again
         ops += block.instructions if again is None else (*block.instructions[:-1], *again.forward())
         came = self._leaving(block)
-        if came and back.call is not None:  # what is called says where it comes from, too
+        if came and back.call is not None:  # the callee writes the same variable
             behind = f"{block.name}:called"
             yield block.replace(instructions=tuple(ops), terminator=GotoOp(behind, location=block.location))
             yield Block(behind, came, block.terminator, block.location)
@@ -90,7 +90,7 @@ class Ways:
             yield block.replace(instructions=(*ops, *came))
 
     def _leaving(self, block: Block) -> tuple[PrimOp, ...]:
-        """What says from where a lane comes to the next block, if that has several predecessors."""
+        """The operation that notes from where a lane comes to the next block, if that has several predecessors."""
         end = block.terminator
         numbers = [self._number(block.name, name) for name in end.successors if self._is_join(name)]
         if len(set(numbers)) > 1:
@@ -108,11 +108,11 @@ class Ways:
     # Back
 
     def backward(self) -> Function:
-        """The function that takes cotangents of results to those of parameters."""
+        """The function from cotangents of the results to those of the parameters."""
         function, variables = self.function, self.variables
         taken = tuple(map(variables.bar, variables.with_bars(function.vars_out)))
         given = variables.with_bars(function.vars_in)
-        results = [variables.like(a, f"{a.variable}:back{a.place}") for a in given]  # which no call saves
+        results = [variables.like(a, f"{a.variable}:back{a.place}") for a in given]  # variables that no call saves
         known = set(self._before[function.graph.enter_block().name])
         pairs = list(zip(results, given, strict=True))
         ops = self._zeros([name for name, a in pairs if a not in known], function)
@@ -146,19 +146,19 @@ class Ways:
         )
 
     def _all_back(self) -> Iterator[Block]:
-        """The blocks that go back through the function's, the last first."""
+        """The blocks that go back through the function's blocks, the last first."""
         for block in reversed(self.function.graph.blocks):
             back = self._backs[block.name]
             yield from back.called()
             yield from self._towards(block.name, back.name, tuple(back.ops()))
 
     def _towards(self, target: str, name: str, ops: Sequence[Op]) -> Iterator[Block]:
-        """The blocks that end the way back through one, and go on through the predecessor that a lane came from.
+        """The blocks that end the way back through a block, and go on through the predecessor that the lane came from.
 
         Args:
-            target: The block, or the end of the function.
-            name: What the first of them is called.
-            ops: What that does first.
+            target: The block, or ``HALT``.
+            name: The name of the first of the new blocks.
+            ops: The operations that it begins with.
         """
         sources = self._sources[target]
         location = self.function.location if target == HALT else self.function.graph.block(target).location
@@ -174,7 +174,7 @@ class Ways:
         yield self._edge(sources[-1] if sources else None, target, name, ops)
 
     def _edge(self, source: str | None, target: str, name: str, ops: Sequence[Op]) -> Block:
-        """The block that goes back from one to a predecessor; what is live only where that ends has zero cotangents."""
+        """The block that goes back along an edge; cotangents that are live only at the source's end are set to zero."""
         known = set(self._before[target])
         missing = [] if source is None else [self.variables.bar(a) for a in self._after[source] if a not in known]
         goes_to = START if source is None else back_of(source)
