@@ -1,13 +1,13 @@
-"""A value, and what is assigned to a part of it -> the value after the assignment.
+"""A value, and the new value of a part of it -> the whole value after the assignment.
 
 ::
 
-    a[i] = v           a = stored(a, v, ("[]", i))         of an array another array, of a list another list, …
+    a[i] = v           a = stored(a, v, ("[]", i))         for an array a new array, for a list a new list, …
     grid[y].x = v      grid = stored(grid, v, ("[]", y), (".", "x"))
 
-A value never changes: containers on the way to the place are copied, all else is shared. ``identity.py`` is told which
-object of Python's the new value stands for. The code runs as it is traced; errors of Python's own are explained by
-whoever traces it.
+A value never changes: containers on the path to the part are copied, all else is shared. ``identity.py`` notes which
+Python object the new value stands for. The code runs while it is traced; exceptions of Python's are explained by the
+tracing.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import Growing
 
 Step = tuple[str, Any]
-"""``("[]", key)`` or ``(".", name)``, as ``places.py`` writes them."""
+"""A step to a part of a value: ``("[]", key)`` or ``(".", name)``, as ``places.py`` makes them."""
 
 
 def item(value: Any, key: Any) -> Any:
@@ -61,13 +61,13 @@ def item(value: Any, key: Any) -> Any:
 
 
 def stored(root: Any, value: Any, *steps: Step) -> Any:
-    """What a value is after an assignment to the part of it that steps lead to."""
+    """The value after an assignment to the part to which the steps lead."""
     new = in_lists(root, value, _keys(steps))
     return _changed(root, steps, lambda base, step: _assigned(base, step, value)) if new is None else new
 
 
 def part(root: Any, *steps: Step) -> Any:
-    """What an augmented assignment to a part of a value begins with."""
+    """The operand of an augmented assignment to a part of a value."""
     *way, last = steps
     is_there(last[1], "an item at")
     if way and (lists := Lists.of(root, _keys(steps))) is not None:
@@ -81,7 +81,7 @@ def part(root: Any, *steps: Step) -> Any:
 
 
 def _own(value: Any) -> Any:
-    """A container that is changed, and put back."""
+    """A value to be changed and stored back: a copy of a growing container, any other value itself."""
     if not isinstance(value, Growing):
         return value
     new = copy.copy(value)
@@ -91,12 +91,12 @@ def _own(value: Any) -> Any:
 
 
 def _to_read(value: Any) -> Any:
-    """An item that is read: what a key that is not there puts into it is put there with its new value."""
+    """An item that is read; a ``defaultdict`` is copied, since the read may add a key, and is stored back."""
     return _own(value) if getattr(value, "factory", None) is not None else value
 
 
 def part_to_change(root: Any, *steps: Step) -> Any:
-    """A container that is a part of a value, as one of its own: it is changed, and put back."""
+    """A container that is a part of a value, as a copy to be changed and stored back."""
     value = part(root, *steps)
     if isinstance(value, Growing):
         return value
@@ -109,7 +109,7 @@ def part_to_change(root: Any, *steps: Step) -> Any:
 
 
 def put(root: Any, value: Any, *steps: Step) -> Any:
-    """What a value is after an augmented assignment, which made ``value`` of ``part``."""
+    """The value after an augmented assignment, where ``value`` is the new value of ``part``."""
 
     def assigned(base: Any, step: Step) -> Any:
         if is_array(base) and step[0] == "[]":
@@ -121,7 +121,7 @@ def put(root: Any, value: Any, *steps: Step) -> Any:
 
 
 def put_back(root: Any, value: Any, *steps: Step) -> Any:
-    """What a value is after a call has made ``value`` of the object that steps lead to, which may be a new one."""
+    """The value after a call has changed the part to which the steps lead to ``value``, perhaps a new object."""
     if _is_copy(root, steps):
         return root
     new = in_lists(root, value, _keys(steps))
@@ -129,9 +129,9 @@ def put_back(root: Any, value: Any, *steps: Step) -> Any:
 
 
 def _is_copy(root: Any, steps: Sequence[Step]) -> bool:
-    """Whether steps lead to a copy of which nothing is put back: a slice, or some elements of an array.
+    """Whether steps lead to a copy, whose changes are not stored back: a slice, or some elements of an array.
 
-    Of a slice of a list the items are put back if they can change; they are the same objects.
+    The items of a slice of a list are stored back if they can change, since they are the same objects.
     """
     for index, (kind, key) in enumerate(steps):
         is_last = index == len(steps) - 1
@@ -145,12 +145,12 @@ def _is_copy(root: Any, steps: Sequence[Step]) -> bool:
 
 
 def _keys(steps: Sequence[Step]) -> list[Any]:
-    """The indices that steps are; of an attribute, one that there is not."""
+    """The indices among the steps; None for an attribute."""
     return [key if kind == "[]" else None for kind, key in steps]
 
 
 def _changed(base: Any, steps: Sequence[Step], assigned: Callable[[Any, Step], Any]) -> Any:
-    """A copy of a value in which the part that the steps lead to is replaced."""
+    """A copy of a value with the part to which the steps lead replaced by ``assigned(base, step)``."""
     step, *rest = steps
     is_there(step[1], "an item at")
     if not rest or is_array(base):
@@ -179,7 +179,7 @@ def _read(base: Any, step: Step) -> Any:
 
 
 def _assigned(base: Any, step: Step, value: Any) -> Any:
-    """What a value is after an item or an attribute of it is assigned to, if Python allows that."""
+    """The value after an assignment to an item or an attribute; an error if Python does not allow it."""
     kind, key = step
     if kind == ".":
         new = _copied(base, f"attribute {key!r}")
@@ -194,13 +194,13 @@ def _assigned(base: Any, step: Step, value: Any) -> Any:
 
 
 def _with_part(base: Any, step: Step, value: Any, *, is_other: bool = False) -> Any:
-    """A value with another item or attribute; of a tuple too, which then is not assigned to, but what is in it.
+    """The value with another item or attribute; a tuple is allowed, since not the tuple but a part of its item changes.
 
     Args:
         base: The value.
-        step: Where the part is.
-        value: What is there then.
-        is_other: Whether that is another object, and not the one that is there with a change in it.
+        step: The step to the part.
+        value: The new part.
+        is_other: Whether the new part is another object, and not the old one after a change in place.
     """
     kind, key = step
     if kind == ".":
@@ -269,7 +269,7 @@ def _with_entry(base: dict[Any, Any], key: Any, value: Any) -> dict[Any, Any]:
 
 
 def _copied(base: Any, what: str) -> Any:
-    """Another object like one whose attributes are assigned to."""
+    """A copy of an object to whose attribute is assigned; an error if it has none."""
     is_leaf = jax.tree_util.all_leaves([base]) and not is_boxable(base)
     if isinstance(base, (list, dict, tuple)) or is_array(base) or is_leaf:
         raise UnsupportedSyntaxError(
@@ -280,14 +280,14 @@ def _copied(base: Any, what: str) -> Any:
 
 
 def _like(base: Any, items: list[Any]) -> Any:
-    """Items as a container of the same class."""
+    """Items in a container of the same class as ``base``."""
     if isinstance(base, list):
         return items
     return type(base)(*items) if hasattr(base, "_fields") else tuple(items)
 
 
 def own(value: Any) -> Any:
-    """An argument that is changed: if it is static, an object of the function's own; the caller's stays as it is."""
+    """An argument that the function changes: an object is copied, so that the caller's static object stays as it is."""
     if not is_boxable(value):
         return value
     new = _copied_with_its_objects(value)
@@ -296,7 +296,7 @@ def own(value: Any) -> Any:
 
 
 def _copied_with_its_objects(value: Any) -> Any:
-    """Another object like one, and like those in it; what is None in some lanes is known by itself, and stays."""
+    """A copy of an object and of the objects in it; those that are None in some lanes are not copied."""
     new = copy.copy(value)
     for name, part in attributes_of(value).items():
         own_part = mapped(
@@ -317,7 +317,7 @@ def _has_span(key: Any) -> bool:
 
 
 def _as_python(key: Any) -> Any:
-    """A key with slices that differ between lanes as they are written, which is for the value to refuse."""
+    """A key with slices that differ between lanes as plain slices, for ``value[key]`` to refuse."""
     if isinstance(key, tuple):
         return tuple(map(_as_python, key)) if any(isinstance(k, (Span, Stretch)) for k in key) else key
     if isinstance(key, Span):

@@ -4,9 +4,8 @@
 
     y = x * 2         ==>       %f.y = prim "x * 2" (%f.x)
 
-The class is the base of those that lower expressions and statements. It knows which names are local, and has the ways
-to emit a primitive, a jump and a branch. A primitive that fails in some lanes gets a test behind it
-(``failing_statements.py``).
+The class is the base of those that lower expressions and statements. It knows which names are local, and emits
+primitives, jumps and branches. A primitive that fails in some lanes is followed by a test (``failing_statements.py``).
 """
 
 from __future__ import annotations
@@ -40,9 +39,9 @@ from hlobatch.frontend.syntax import assigned, helper, load
 from hlobatch.ir.ops import BranchOp, GotoOp, PrimOp
 
 TEMPORARY: Final = "_hb_"
-"""How variables begin that no user can have written."""
+"""Prefix of variables that the user cannot have written."""
 _SITE = re.compile(rf"{HELPER}constant\d+, ")
-"""Where a call stands, as the first argument of what the frontend puts in its place."""
+"""The site of a call in the text of code, as the first argument of the call that replaces it."""
 _AT_A_PLACE: Final = f"{TEMPORARY}at_"
 WHOLE: Final = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 """Code that runs as a whole while it is traced, unless the program itself carries out a call in it."""
@@ -52,7 +51,7 @@ _LITERAL = (bool, int, float, complex, str, types.NoneType)
 class StraightLineLowering(abc.ABC):
     """Lowers straight-line code of one function, and knows the names and places in it."""
 
-    __hash__ = None  # type: ignore[assignment]  # Python 3.13.0 keeps what singledispatchmethod can put in a dict
+    __hash__ = None  # type: ignore[assignment]  # Python 3.13.0 caches what singledispatchmethod can hash
 
     def __init__(self, callee: Callee, callees: Asking) -> None:
         self.callee = callee
@@ -71,11 +70,11 @@ class StraightLineLowering(abc.ABC):
         self.path: tuple[int, ...] = ()
         self.constants: dict[str, Any] = {}
         self._temporaries = 0
-        self._functions: dict[int, ast.expr] = {}  # what is called: an attribute there is no property
+        self._functions: dict[int, ast.expr] = {}  # functions of calls; an attribute among them is no property
 
     @property
     def caught(self) -> Caught | None:
-        """What the program catches, if it has a ``try``."""
+        """The exceptions that the program catches; None if it has no ``try``."""
         return self.callees.facts.of(Caught, PROGRAM)
 
     # Names
@@ -91,11 +90,11 @@ class StraightLineLowering(abc.ABC):
         return f"{TEMPORARY}{stem}{self._temporaries}"
 
     def temporary_at(self, node: ast.expr) -> str:
-        """The name of what stands at a place, which facts may be about: it is the same in programs made with others."""
+        """A name for the value at a place, which facts may be about; it is the same when the program is built again."""
         return f"{_AT_A_PLACE}{node.lineno}_{node.col_offset}"
 
     def is_own(self, name: str) -> bool:
-        """Whether a name is that of a variable of the function, or of what stands at a place of it."""
+        """Whether a name is a variable of the function, or a result of ``temporary_at``."""
         return name in self.local or name.startswith(_AT_A_PLACE)
 
     def constant(self, value: Any) -> ast.expr:
@@ -110,7 +109,7 @@ class StraightLineLowering(abc.ABC):
         return self.source.location(node)
 
     def site(self, node: ast.expr | ast.stmt) -> Site:
-        """A place that facts are about."""
+        """The place of a node, for facts about it."""
         span = (node.lineno, node.col_offset, node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
         return Site(self.callee.key, self.path, span)
 
@@ -122,7 +121,7 @@ class StraightLineLowering(abc.ABC):
         )
 
     def closure(self, template: Template, node: ast.AST) -> ast.expr:
-        """A function that is defined inside of this one, or around it, with what it captures, as a value."""
+        """A function that is defined inside this one, or around it, as a value with its closure variables."""
         captured = [load(name, node) for name in template.captured]
         return helper("__hb_closure", [ast.copy_location(self.constant(template), node), *captured], node)
 
@@ -135,10 +134,10 @@ class StraightLineLowering(abc.ABC):
 
         Args:
             body: The statements.
-            outputs: The names that they give values to.
-            node: What stands in the source.
-            text: What the program shows of it.
-            tests: Whether this is such a test.
+            outputs: The names that they assign.
+            node: The node of the user's that they come from.
+            text: Their text in the program.
+            tests: Whether they are such a test themselves.
         """
         code = self.meanings.of([self._with_sites(statement) for statement in body])
         inputs = self._inputs(code)
@@ -160,10 +159,10 @@ class StraightLineLowering(abc.ABC):
             self.primitive([assigned(name, load(new, node), node)], [name], node, new, tests=True)
 
     def _inputs(self, code: Sequence[ast.stmt]) -> list[str]:
-        """The variables that code reads before it gives them values.
+        """The variables that code reads before it assigns them.
 
         Raises:
-            UndefinedVariableError: It reads a name that stands for nothing.
+            UndefinedVariableError: It reads a name that is not defined.
         """
         reads = names_before(code)
         inputs = [name for name in reads if name in self.local or name.startswith(TEMPORARY)]
@@ -175,7 +174,7 @@ class StraightLineLowering(abc.ABC):
     def _emit(
         self, code: Sequence[ast.stmt], inputs: Sequence[str], outputs: Sequence[str], node: ast.AST, text: str
     ) -> None:
-        """Emit one ``PrimOp`` for code that means what it should."""
+        """Emit one ``PrimOp`` for code that has been rewritten to its meaning."""
         reads = names_before(code)
         constants = {name: value for name, value in self.constants.items() if name in reads}
         self.blocks.add(
@@ -191,47 +190,47 @@ class StraightLineLowering(abc.ABC):
 
     @abc.abstractmethod
     def held_back(self, outputs: Sequence[str], changed: Sequence[str]) -> dict[str, str]:
-        """What straight-line code gives values to only if it does not fail, and the variables that keep it until then.
+        """Temporaries for variables that keep their values if straight-line code fails.
 
         Args:
-            outputs: What it gives values to.
-            changed: Those of them of whose values it changes something in place.
+            outputs: The variables that it assigns.
+            changed: Those of them whose values it changes in place.
         """
 
     @abc.abstractmethod
     def check_steps(self, body: Sequence[ast.stmt], names: frozenset[str], failing: CanFail, node: ast.AST) -> None:
-        """Find out that straight-line code that changes what variables hold, and may raise, has to go by steps.
+        """Learn that straight-line code that changes variables in place, and may fail, has to be lowered step by step.
 
         Args:
             body: The code.
             names: The variables.
-            failing: How it may fail.
-            node: Where it stands.
+            failing: The ways in which it may fail.
+            node: The node of the user's that it comes from.
         """
 
     @abc.abstractmethod
     def test_after(self, status: str, failing: CanFail, node: ast.AST) -> None:
-        """Behind straight-line code that fails in some lanes: on, or to where failures go."""
+        """Note that straight-line code fails in some lanes, and has to be followed by a test."""
 
     def _changed_in_place(
         self, by_methods: frozenset[str], inputs: Sequence[str], outputs: Sequence[str], node: ast.AST
     ) -> list[str]:
-        """Variables that code reads, and of whose values it changes something by a method or by what it calls."""
+        """Variables that code reads, does not assign, and changes in place by a method or through a callee."""
         found = [n for n in inputs if n not in outputs and (n in by_methods or self._is_changed(n, node))]
         for name in found:
             self.changes_own(name)
         return found
 
     def _is_changed(self, name: str, node: ast.AST) -> bool:
-        """Whether tracing found out that code changes something in place of what a variable holds."""
+        """Whether tracing has learned that code changes the value of a variable in place."""
         changes = self.callees.facts.of(Changes, of_code(self.location(node)))
         return changes is not None and user_name(self.variable(name)) in changes.names
 
     def _with_sites(self, node: Any, is_whole: bool = False) -> Any:
-        """Straight-line code whose calls of what may be a function of the user's know where they stand.
+        """Straight-line code in which calls that may be of the user's functions are given their sites.
 
-        They go through ``following.follow``. What Python has built in does not where it is called for each of several
-        items, or later: there it is traced.
+        Such calls go through ``following.follow``. Python's built-in functions do not if they are called for each item,
+        or later, as in a lambda: there they are traced.
         """
         is_whole = is_whole or isinstance(node, WHOLE)
         new = with_parts(node, functools.partial(self._with_sites, is_whole=is_whole))
@@ -263,7 +262,7 @@ class StraightLineLowering(abc.ABC):
         self.primitive([assigned(name, value, node)], [name], node, self.source.text(value))
 
     def as_variable(self, value: ast.expr, node: ast.AST) -> str:
-        """A variable that holds the value of straight-line code (the code itself where it is a local name)."""
+        """A variable that holds the value of straight-line code; the name itself if the code is a local name."""
         if isinstance(value, ast.Name) and (value.id in self.local or value.id.startswith(TEMPORARY)):
             return value.id
         name = self.temporary()
@@ -271,7 +270,7 @@ class StraightLineLowering(abc.ABC):
         return name
 
     def changes_own(self, name: str) -> None:
-        """Note that a function changes what a parameter stands for, or a variable around it, by a call."""
+        """Note that a function changes a parameter or a closure variable in place through a call."""
         callee = self.callee
         parameters = callee.source.signature.parameters
         if name in callee.given_back or name in callee.changes:
@@ -292,10 +291,10 @@ class StraightLineLowering(abc.ABC):
 
         Args:
             test: The code.
-            true: Where lanes go for which it is true.
-            false: Where the others go.
-            node: What stands in the source.
-            text: What the program shows of the test.
+            true: The block for lanes in which it is true.
+            false: The block for the others.
+            node: The node of the user's that it comes from.
+            text: Its text in the program.
             tests: Whether it is a test behind a statement that fails in some lanes.
         """
         name = self.temporary("if")

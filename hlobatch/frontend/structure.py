@@ -1,11 +1,11 @@
-"""Questions that a ``match`` asks of its subject -> answers from what the subject is made of, which all lanes share.
+"""Tests of a ``match`` on the structure of its subject -> their results, which all lanes share.
 
 ::
 
     case [x, *rest]:          __hb_is_sequence(subject, 1, …); x = subject[0]; rest = __hb_middle(subject, 1, 0)
     case Point(x=0):          __hb_is_of_class(subject, Point, …)
 
-``patterns.py`` puts these functions into programs; they run as the code is traced.
+``patterns.py`` puts these functions into programs; they run while the code is traced.
 
 Reference: PEP 634.
 """
@@ -25,11 +25,11 @@ from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import Growing
 
 _ITSELF: Final = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple)
-"""Classes whose one positional pattern is of the subject itself."""
+"""Classes whose one positional pattern matches the subject itself."""
 
 
 def is_singleton(subject: Any, value: bool) -> Any:
-    """Whether the subject is ``True`` or ``False``, which flags of a lane stand for."""
+    """Whether the subject is ``True`` or ``False``; for a bool of a lane, the bool or its negation."""
     if is_several(subject):
         return for_each(lambda one: is_singleton(one, value), subject)
     if not is_array(subject):
@@ -40,7 +40,7 @@ def is_singleton(subject: Any, value: bool) -> Any:
 
 
 def is_sequence(subject: Any, least: int, or_more: bool) -> Any:
-    """Whether the subject is a sequence of as many items, or of at least as many; arrays and texts are none."""
+    """Whether the subject is a sequence of ``least`` items, or at least as many; arrays and texts are no sequences."""
     if is_several(subject):
         return for_each(lambda one: is_sequence(one, least, or_more), subject)
     if isinstance(subject, LaneRange):
@@ -61,14 +61,14 @@ def _refused_length(subject: Growing) -> UnsupportedSyntaxError:
 
 
 def middle(subject: Sequence[Any], begin: int, end: int) -> list[Any]:
-    """What a starred pattern is bound to; ``end`` counts from the subject's end."""
+    """The list that a starred pattern binds; ``end`` counts from the subject's end."""
     if isinstance(subject, Choice):
         return for_each(lambda one: middle(one, begin, end), subject)  # type: ignore[no-any-return]
     return list(subject)[begin : len(subject) + end]
 
 
 def is_mapping(subject: Any, *keys: Any) -> Any:
-    """Whether the subject is a dict with some keys."""
+    """Whether the subject is a dict with these keys."""
     if is_several(subject):
         return for_each(lambda one: is_mapping(one, *keys), subject)
     if isinstance(subject, Growing):
@@ -77,12 +77,12 @@ def is_mapping(subject: Any, *keys: Any) -> Any:
 
 
 def remaining(subject: Mapping[Any, Any], *keys: Any) -> dict[Any, Any]:
-    """The entries of a dict that no pattern has named."""
+    """The entries of a dict without the keys that have patterns."""
     return {key: value for key, value in subject.items() if key not in keys}
 
 
 def is_of_class(subject: Any, kind: Any, *attributes: int | str) -> Any:
-    """Whether the subject is an instance of a class and has the attributes that patterns are given for."""
+    """Whether the subject is an instance of a class and has the attributes for which there are patterns."""
     if is_several(subject):
         return for_each(lambda one: is_of_class(one, kind, *attributes), subject)
     if not isinstance(kind, type):
@@ -98,13 +98,13 @@ def is_of_class(subject: Any, kind: Any, *attributes: int | str) -> Any:
 
 
 def attribute(subject: Any, kind: Any, which: int | str) -> Any:
-    """The part of the subject that a pattern inside of a class's pattern is of."""
+    """The part of the subject that a pattern inside a class pattern matches."""
     name = _name(kind, which)
     return subject if name is None else getattr(subject, name)
 
 
 def _name(kind: Any, which: int | str) -> str | None:
-    """The name of an attribute; None where the subject itself is meant."""
+    """The name of an attribute; None if the pattern matches the subject itself."""
     if isinstance(which, str):
         return which
     name: str | None = None if kind in _ITSELF else kind.__match_args__[which]

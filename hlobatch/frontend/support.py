@@ -1,6 +1,6 @@
-"""The table of Python's syntax: what is supported, and what to write instead of what is not.
+"""The table of Python's syntax: what is supported, and what to write in place of the rest.
 
-It feeds the frontend's errors and ``docs/language.md``.
+The frontend's errors and ``docs/language.md`` are made from it.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ UNSUPPORTED: Final[dict[type[ast.AST], tuple[str, str]]] = {
 
 
 def refusal(node: ast.AST) -> tuple[str, str]:
-    """What to call an unsupported node, and what to write instead."""
+    """The words for an unsupported node, and help: what to write in its place."""
     return UNSUPPORTED.get(type(node), (f"`{type(node).__name__}`", "see docs/language.md for what is supported."))
 
 
 def instead_of_effect(node: ast.expr) -> str:
-    """What to write instead of an expression that is there for what it does, and not for its value."""
+    """Help for an expression that is a statement for the sake of its effect."""
     match node:
         case ast.Call(ast.Attribute(value, _)):
             name = ast.unparse(value)

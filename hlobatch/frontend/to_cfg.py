@@ -8,8 +8,8 @@
                               after_step: jump while
                               after_while: %$result = prim "n" (%n); halt
 
-The graph leaves by ``HALT``, with the value returned in the variable ``$result``. A call in tail position writes
-``$result`` directly and its block goes to ``HALT``, which is how later passes know it.
+The graph leaves by ``HALT``, with the result in the variable ``$result``. A call in tail position writes ``$result``
+directly and its block goes to ``HALT``, by which later passes recognize it.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from hlobatch.ir.program import Function
 T = TypeVar("T")
 
 DROPPED: Final = "dropped"
-"""How temporaries begin that hold the value of an expression that is a statement."""
+"""Prefix of temporaries for the value of an expression that is a statement."""
 
 
 class FunctionLowering(AssignmentLowering):
@@ -57,11 +57,11 @@ class FunctionLowering(AssignmentLowering):
 
     @classmethod
     def lowered(cls, callee: Callee, callees: Asking) -> Function:
-        """A function of a program."""
+        """The function of a program for a callee."""
         return cls(callee, callees).function()
 
     def function(self) -> Function:
-        """The whole function."""
+        """Lower the whole function."""
         node = self.source.node
         self.blocks.start(self.blocks.name("entry"), self.location(node))
         self.begin_failures(node)
@@ -93,7 +93,7 @@ class FunctionLowering(AssignmentLowering):
         """Lower one statement.
 
         Raises:
-            UnsupportedSyntaxError: No rule for it stands below.
+            UnsupportedSyntaxError: No method below handles it.
         """
         raise self.unsupported(node)
 
@@ -130,7 +130,7 @@ class FunctionLowering(AssignmentLowering):
 
     @statement.register
     def _nonlocal(self, node: ast.Nonlocal) -> None:
-        """Names around a function that is defined inside; around the batched function itself, they are outside."""
+        """Refuse ``nonlocal`` names of functions around the batched function, which are outside of the program."""
         around = self.local.intersection(node.names).difference(self.callee.changed)
         if around:
             raise UnsupportedSyntaxError(
@@ -184,7 +184,7 @@ class FunctionLowering(AssignmentLowering):
         self.blocks.start(self.blocks.name("sync"), self.location(node), sync=True)
 
     def _without_use(self, node: ast.Expr) -> UnsupportedSyntaxError:
-        """The error for an expression whose value is not used, and which does nothing that a lane can do."""
+        """The error for an expression that is a statement, and has no effect that a lane can have."""
         function = node.value.func if isinstance(node.value, ast.Call) else None
         value = MISSING if function is None else static_value(function, self.source, self.local)
         try:
@@ -203,18 +203,18 @@ class FunctionLowering(AssignmentLowering):
         return UnsupportedSyntaxError(what, self.location(node), help=instead)
 
     def _changed_outside(self, method: ast.expr) -> str:
-        """The name of what stands outside of the function and may change, if it is that whose method is called."""
+        """The name of an object from outside of the function, whose method is called and may change it; else empty."""
         root = root_of(method) if isinstance(method, ast.Attribute) else None
         if not isinstance(method, ast.Attribute) or not isinstance(root, ast.Name):
             return ""
         return root.id if may_change(static_value(method.value, self.source, self.local)) else ""
 
     def _has_host_do(self, node: ast.Call) -> bool:
-        """Whether a function of JAX is called that is there for what the host does."""
+        """Whether a function of JAX with an effect on the host is called."""
         return has_host_do(static_value(node.func, self.source, self.local))
 
     def _with_default_put(self, call: ast.Call, node: ast.Expr) -> ast.Call:
-        """A call of a method of what ``setdefault`` gives as one of an item that is there, once that was put there."""
+        """A method call on the result of ``setdefault``, as a call on the item, after the ``setdefault`` is emitted."""
         match call.func:
             case ast.Attribute(ast.Call(ast.Attribute(entries, "setdefault"), [key, default], []) as put, method):
                 if not self.holds_growing(entries):
@@ -229,12 +229,12 @@ class FunctionLowering(AssignmentLowering):
         return call
 
     def _may_change_its_arguments(self, node: ast.Call) -> bool:
-        """Whether a call may change a variable in place; tracing finds out what it does."""
+        """Whether a call may change a variable in place; tracing finds out whether it does."""
         return self.may_be_followed(node) or self.changes_argument(node)
 
     @statement.register
     def _global(self, node: ast.Global) -> None:
-        """Names that are read as a module has them."""
+        """Refuse assignments to names that are declared ``global``; reads need nothing."""
         for part in ast.walk(self.source.node):
             if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load) and part.id in node.names:
                 what, instead = refusal(node)
@@ -267,7 +267,7 @@ class FunctionLowering(AssignmentLowering):
         self.give_back(node.value or literal(None, node), node)
 
     def give_back(self, value: ast.expr, node: ast.AST) -> None:
-        """Return a value. Choices are returned from each side, so that calls in them stay in tail position."""
+        """Return a value. Each side of a conditional expression returns, so that its calls stay in tail position."""
         match value:
             case ast.IfExp():
                 names = [self.blocks.name(stem) for stem in ("choose", "otherwise")]
@@ -287,7 +287,7 @@ class FunctionLowering(AssignmentLowering):
                 self.go(HALT, node)
 
     def _has_to_return(self) -> bool:
-        """Whether what is returned is the program's result, and may be None in some lanes as far as types say."""
+        """Whether the function returns the program's result, and that may be None in some lanes as far as types say."""
         known = self.callees.facts.of(HasToReturn, WHOLE_PROGRAM)
         return known is not None and known.function == self.callee.name
 
@@ -300,7 +300,7 @@ class FunctionLowering(AssignmentLowering):
         around: list[tuple[ast.If, str, bool]] = []
         lowered: ast.If | None = node
         then, otherwise, after = self._test(node)
-        while lowered is not None:  # no recursion: an `elif` is an `if` in the other side of one
+        while lowered is not None:  # not recursive, since each `elif` is nested in the one before
             node, lowered = lowered, None
             self.blocks.start(then, self.location(node.body[0]))
             self._side(node.body)
@@ -322,21 +322,21 @@ class FunctionLowering(AssignmentLowering):
                 self.blocks.start(after, self.location(outer))
 
     def _test(self, node: ast.If) -> tuple[str, str, str]:
-        """Lower the test of an ``if``; names of its sides and of what comes after it."""
+        """Lower the test of an ``if``; return the names of the blocks for its sides and for the code after it."""
         then, otherwise, after = (self.blocks.name(stem) for stem in ("then", "else", "after_if"))
         self.branch(node.test, then, otherwise if node.orelse else after)
         return then, otherwise, after
 
     def _elif(self, node: ast.If) -> tuple[str, str, str]:
-        """Begin an ``if`` that is the other side of one, as ``_test`` begins it."""
+        """Lower the test of an ``elif``."""
         return self._test(node)
 
     def _side(self, body: list[ast.stmt]) -> None:
-        """One side of a branch; what is not supported in it is refused only if it is reached as the code is traced."""
+        """Lower a side of a branch; unsupported code in it is refused only if tracing reaches it."""
         self._unless_refused(body[0], functools.partial(self.statements, body))
 
     def _unless_refused(self, node: ast.stmt, lower: Callable[[], T]) -> T | None:
-        """What lowering statements gives; None where they are refused, which is said where code reaches the first."""
+        """The result of ``lower``; None if it refuses code, with an error that tracing raises at ``node``."""
         around = list(self.loops), self.tries, self.handled, self.path, list(self.untested), self._failed
         try:
             with self.blocks.all_or_nothing():
@@ -359,13 +359,13 @@ class FunctionLowering(AssignmentLowering):
         self.loop_end(node, otherwise, after)
 
     def loop_body(self, body: list[ast.stmt], loop: Loop) -> None:
-        """Lower what is done in each turn."""
+        """Lower the body of a loop."""
         self.loops.append(loop)
         self.statements(body)
         self.loops.pop()
 
     def loop_end(self, node: ast.While | ast.For, otherwise: str, after: str) -> None:
-        """Lower what is done where a loop has come to its end."""
+        """Lower the end of a loop, with its ``else``."""
         if node.orelse:
             self.blocks.start(otherwise, self.location(node.orelse[0]))
             self.statements(node.orelse)

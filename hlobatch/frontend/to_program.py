@@ -1,4 +1,4 @@
-"""A batched function and all it reaches -> ``Program``: the frontend's one door.
+"""A batched function and all functions it reaches -> ``Program``: the frontend's one entry point.
 
 The main function of the program calls the user's function in tail position, so that a recursive function is one of the
 program's functions and nothing more.
@@ -30,7 +30,7 @@ def to_program(
     defaults: Collection[str] = (),
     known: Lowered | None = None,
 ) -> Program:
-    """The untyped program of a function; ``program_and_facts`` says what is given."""
+    """The untyped program of a function; the arguments are those of ``program_and_facts``."""
     return program_and_facts(function, type_inference, facts, follow=follow, defaults=defaults, known=known)[0]
 
 
@@ -43,19 +43,19 @@ def program_and_facts(
     defaults: Collection[str] = (),
     known: Lowered | None = None,
 ) -> tuple[Program, Facts]:
-    """The untyped program of a function, and the facts that it is made with: those given, and what lowering finds out.
+    """The untyped program of a function, and the facts that it is built with: those given, and those lowering learns.
 
     Args:
         function: The function.
-        type_inference: The user's word on its result type.
-        facts: What tracing an earlier program of the function has found out.
+        type_inference: Its declared result type, as a callable; None if it has none.
+        facts: Facts that tracing learned from earlier programs of the function.
         follow: Whether functions without a decorator may become parts of the program.
-        defaults: Parameters that stand for their defaults.
-        known: Functions as they were lowered for an earlier program of the function.
+        defaults: Parameters for which the call passes no argument, so that they have their defaults.
+        known: Functions as they were lowered for earlier programs of the function.
 
     Raises:
         UnsupportedSyntaxError: A statement or expression without a rule.
-        UndefinedVariableError: A name that nothing defines.
+        UndefinedVariableError: A name that is not defined.
         BatchTypeError: A call with the wrong arguments.
     """
     known, guessed, classes = known or Lowered(), set[Any](), set[type]()
@@ -72,7 +72,7 @@ def program_and_facts(
                 raise
             facts, guessed = facts.without(*OF_LOWERING).and_also(Learned(WHOLE_PROGRAM, NothingExpected())), set()
             continue
-        if (callees.guessed, callees.classes) != (guessed, classes):  # what was lowered before may ask which there are
+        if (callees.guessed, callees.classes) != (guessed, classes):  # earlier functions may depend on later guesses
             guessed, classes = callees.guessed, callees.classes
             continue
         if changed := next((name for name in main.changes if name in defaults), None):
@@ -85,7 +85,7 @@ def _lowered(main: Callee, callees: Callees, known: Lowered) -> tuple[Function, 
     """All functions of a program.
 
     Raises:
-        Learned: It has to be made anew.
+        Learned: It has to be built again.
         HloBatchError: A function cannot be lowered.
     """
     lowered: dict[str, Function | None] = {}
@@ -105,7 +105,7 @@ def _lowered(main: Callee, callees: Callees, known: Lowered) -> tuple[Function, 
 
 
 def _in_calls(error: HloBatchError | RecursionError, callee: Callee, main: Callee) -> HloBatchError:
-    """What went wrong as a function was lowered, and where that is called."""
+    """The error of lowering a function, with the place of its first call."""
     if isinstance(error, RecursionError):
         return UnsupportedSyntaxError(
             f"an expression of {callee.name!r} is nested too deeply for Python's recursion limit",
@@ -121,7 +121,7 @@ def _in_calls(error: HloBatchError | RecursionError, callee: Callee, main: Calle
 
 
 def _check_number(failures: Failures, main: Callee) -> None:
-    """Refuse a program with more places that raise than there are numbers for where calls have both."""
+    """Refuse a program with too many places that raise for a failure number that also encodes a library call."""
     if len(failures.all) >= MOST_FAILURES and any(isinstance(one, Relay) for one in failures.all):
         raise UnsupportedSyntaxError(
             f"this function makes a program of {len(failures.all)} places that may raise",
@@ -131,7 +131,7 @@ def _check_number(failures: Failures, main: Callee) -> None:
 
 
 def _of_jax(callee: Callee, error: HloBatchError) -> HloBatchError:
-    """What went wrong; of a function that is JAX's own, not at a line that the user did not write."""
+    """An error; for a function of JAX's own, one that is not at a line that the user did not write."""
     function = callee.source.function
     if not function.__globals__.get("__name__", "").startswith("jax."):
         return error
@@ -145,7 +145,7 @@ def _with_main(callee: Callee, functions: tuple[Function, ...]) -> Program:
     location = callee.source.definition
     parameters = tuple(f"{MAIN}.{name}" for name in parameter_names(callee.source))
     failure = ("$failure", "$details") if callee.raises else ()
-    changed = tuple(f"$changed_{name}" for name in callee.given_back)  # which nobody sees who calls a batch
+    changed = tuple(f"$changed_{name}" for name in callee.given_back)  # callers of a batch do not see them
     given_back = tuple(f"{MAIN}.{name}" for name in ("$result", *changed, *failure))
     result = tuple(f"{MAIN}.{name}" for name in ("$result", *failure))
     call = FunctionCallOp(callee.name, parameters, given_back, location=location)

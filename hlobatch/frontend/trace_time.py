@@ -1,8 +1,8 @@
-"""Lambdas and comprehensions -> straight-line code that Python runs as it is traced, or loops, if it calls the program.
+"""Lambdas and comprehensions -> straight-line code that Python runs during tracing, or loops if they call functions.
 
 ::
 
-    [x * 2 for x in xs]          stays as it is: the code of one primitive
+    [x * 2 for x in xs]          stays a comprehension, in the code of one primitive
     [f(x) for x in xs]           a loop, if ``f`` is a function of the program (``comprehensions.py``)
     any(f(x) for x in xs)        a loop that is left early (``reductions.py``)
 """
@@ -33,7 +33,7 @@ class TraceTimeLowering:
         self.function = function
 
     def reduction(self, node: ast.Call, items: ast.GeneratorExp | ast.ListComp) -> ast.expr:
-        """A call on a comprehension: a loop, if it has to be one and may."""
+        """A call of a reducer on a comprehension: lowered as a loop if that is needed and possible."""
         function = static_value(node.func, self.function.source, self.function.local)
         name = next((name for reducer, name in REDUCERS.items() if reducer is function), None)
         given = None if name is None else arguments_of(node, name)
@@ -53,7 +53,7 @@ class TraceTimeLowering:
         return load(result, node)
 
     def _with_known_ranges(self, node: ast.Call, items: ast.GeneratorExp | ast.ListComp, site: Site) -> ast.Call:
-        """A call on a comprehension whose ranges, if they differ between lanes, say that it has to be a loop."""
+        """A call on a comprehension, in which ranges whose bounds differ between lanes tell that it must be a loop."""
         generators = []
         if self.function.callees.facts.has(GoesOver):
             items = self._marked(items, site)
@@ -71,23 +71,23 @@ class TraceTimeLowering:
         return ast.copy_location(ast.Call(node.func, [marked, *node.args[1:]], node.keywords), node)
 
     def _goes_over_others(self, node: ast.Call) -> bool:
-        """Whether a call gives the items of its arguments."""
+        """Whether a call iterates over the items of its arguments, as ``zip`` does."""
         function = static_value(node.func, self.function.source, self.function.local)
         starred = any(isinstance(part, ast.Starred) for part in node.args)
         return any(function is known for known in (enumerate, zip, reversed)) and not starred
 
     def _goes_over_arguments(self, node: ast.Call) -> bool:
-        """Whether a call gives items that come of those of its arguments, which may grow."""
+        """Whether a call returns items made from those of its arguments, which may be growing containers."""
         is_ours = is_built_in(static_value(node.func, self.function.source, self.function.local))
         return self._goes_over_others(node) or (is_ours and not any(isinstance(a, ast.Starred) for a in node.args))
 
     def _goes_over_many(self, items: ast.expr) -> bool:
-        """Whether a comprehension goes over very many numbers that stand outside of the function."""
+        """Whether a comprehension iterates over very many numbers from outside of the function."""
         parts = items.args if isinstance(items, ast.Call) and self._goes_over_others(items) else [items]
         return any(has_many(static_value(part, self.function.source, self.function.local)) for part in parts)
 
     def _marked(self, items: Any, site: Site) -> Any:
-        """A comprehension that has to be a loop if what it goes over has another length in each lane."""
+        """A comprehension whose iterables tell that it has to be a loop if their length differs between lanes."""
         generators = []
         for generator in items.generators:
             where = ast.copy_location(self.function.constant(site), generator.iter)
@@ -104,7 +104,7 @@ class TraceTimeLowering:
         return ast.copy_location(type(items)(**{**dict(ast.iter_fields(items)), "generators": generators}), items)
 
     def lower(self, node: ast.expr) -> ast.expr:
-        """Lambdas and comprehensions run as ordinary Python while JAX traces; batched calls cannot."""
+        """Lower a lambda or a comprehension: Python runs it during tracing, unless the program makes a call in it."""
         assigned = list(assigned_in_expressions(node))
         if assigned:
             return self._assigning(node, assigned)
@@ -134,11 +134,11 @@ class TraceTimeLowering:
         return renamed(node, kept)
 
     def _written_out(self, node: ast.expr, *, grows: bool = False) -> ast.expr:
-        """A comprehension with a call that the program carries out: a loop. All items are computed, at once.
+        """A comprehension lowered as a loop, since the program carries out a call in it. All items are computed first.
 
         Args:
             node: The comprehension.
-            grows: Whether how many items there are differs between lanes.
+            grows: Whether the number of items differs between lanes.
         """
         assert isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp))
         result = self.function.temporary_at(node)
@@ -149,7 +149,7 @@ class TraceTimeLowering:
         return items
 
     def _assigning(self, node: ast.expr, names: Sequence[str]) -> ast.expr:
-        """A comprehension that assigns names of the function by ``:=``, as it goes over its items."""
+        """A comprehension that assigns variables of the function by ``:=``."""
         conditional = (ast.BoolOp, ast.IfExp, ast.Lambda, ast.GeneratorExp)
         for part in (part for part in ast.walk(node) if isinstance(part, conditional)):
             for child in ast.walk(part):

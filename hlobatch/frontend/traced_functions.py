@@ -1,12 +1,12 @@
-"""A function of the user's that JAX traces as a whole -> the same, meaning on traced values what it means in Python.
+"""A function of the user's that JAX traces as a whole -> the function, with Python's meaning on traced values.
 
 ::
 
     def votes(a, b):                              def votes(a, b):
         return (a > 1) + (b > 1)       ==>            return __hb_operate("add", __hb_compare("gt", a, 1), …)
 
-Control flow stays Python's: where it depends on what differs between lanes, tracing fails and the function is followed.
-What such a function calls means what it does in Python, too.
+Control flow stays Python's: if it depends on a value that differs between lanes, tracing fails and the function is
+followed. Functions that it calls have their meaning in Python, too.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from hlobatch.frontend.nested import Closure
 from hlobatch.frontend.source import Source, source_of
 
 _CODES: Final[weakref.WeakKeyDictionary[types.FunctionType, types.CodeType]] = weakref.WeakKeyDictionary()
-"""Of functions that have been called: the code as it is meant."""
+"""The code with Python's meaning on traced values, of functions that have been called."""
 
 
 def as_meant(function: Any, args: Any = ()) -> Callable[..., Any]:
-    """What a function of the user's does, to be called on values that are traced; any other object as it is.
+    """A function of the user's with Python's meaning on traced values; any other object unchanged.
 
     Args:
-        function: What is called.
-        args: What it is called with: where nothing in it may be traced, the function's own code runs.
+        function: The object that is called.
+        args: The arguments of the call; if none of them can be traced, the function's own code runs.
     """
     if isinstance(function, Closure):
         return functools.partial(_of_closure, function)
@@ -48,15 +48,15 @@ def as_meant(function: Any, args: Any = ()) -> Callable[..., Any]:
             return function
         return _with_code(function, _code(function, None))
     if isinstance(function, type):
-        return function  # whose methods have the code that they mean (``analysis/own_code.py``)
-    own = getattr(type(function), "__call__", None)  # noqa: B004  # its class's, as a function
+        return function  # its methods have been given their code (``analysis/own_code.py``)
+    own = getattr(type(function), "__call__", None)  # noqa: B004  # that of the class, as a function
     if isinstance(own, types.FunctionType) and not isinstance(function, type) and is_users(own):
         return functools.partial(_with_code(own, _code(own, None)), function)
     return function  # type: ignore[no-any-return]
 
 
 def is_traced_alone(statement: str) -> bool:
-    """Where the code of a function as it is meant comes to a statement that means something only in a program.
+    """Raise where rewritten code of a traced function reaches a statement that only a program can carry out.
 
     Raises:
         UnsupportedSyntaxError: Always.
@@ -68,10 +68,10 @@ def is_traced_alone(statement: str) -> bool:
 
 
 def matched(subject: Any) -> Any:
-    """The subject of a ``match``, which is Python's if nothing in it differs between lanes.
+    """The subject of a ``match`` that Python carries out, since nothing in it differs between lanes.
 
     Raises:
-        UnsupportedSyntaxError: Something does.
+        UnsupportedSyntaxError: Something in it differs between lanes.
     """
     if differs(subject) or not all(isinstance(part, ATOMS) for part in parts(subject)):
         is_traced_alone("match")
@@ -85,7 +85,7 @@ def _of_closure(function: Closure, *args: Any, **kwargs: Any) -> Any:
 
 
 def _with_code(function: types.FunctionType, code: types.CodeType) -> types.FunctionType:
-    """The function with other code, which sees the same variables around it."""
+    """The function with other code, and the same closure variables."""
     if code is function.__code__:
         return function
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
@@ -96,19 +96,19 @@ def _with_code(function: types.FunctionType, code: types.CodeType) -> types.Func
 
 
 def code_of(function: types.FunctionType) -> types.CodeType:
-    """The code of a function of the user's as it is meant."""
+    """The code of a function of the user's with Python's meaning on traced values."""
     return _code(function, None)
 
 
 def _code(function: types.FunctionType, source: Source | None) -> types.CodeType:
-    """The code of a function as it is meant; its own where nothing in it means anything else, or that is not known."""
-    from hlobatch.frontend.function_code import code_as_meant, is_meant  # noqa: PLC0415  # which call what is made here
+    """The code of a function with Python's meaning on traced values; its own if that is the same, or cannot be made."""
+    from hlobatch.frontend.function_code import code_as_meant, is_meant  # noqa: PLC0415  # it imports this module
 
     if function not in _CODES:
         if is_meant(function.__code__):
             return function.__code__
         try:
             _CODES[function] = code_as_meant(source or source_of(function))
-        except HloBatchError:  # it has no source, or looks at its variables as objects
+        except HloBatchError:  # it has no source, or uses its variables as objects
             _CODES[function] = function.__code__
     return _CODES[function]

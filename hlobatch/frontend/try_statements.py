@@ -1,4 +1,4 @@
-"""``try``, ``except``, ``else`` and ``finally`` -> blocks that failures go to.
+"""``try``, ``except``, ``else`` and ``finally`` -> blocks that handle failures.
 
 ::
 
@@ -13,9 +13,9 @@
                                          not_caught:
                                            jump failed
 
-Which handler a failure goes to is asked of its number, by each lane (``failures.py``). What ``finally`` does is lowered
-once for each way out of the ``try``: for its end, for failures, and for each ``return``, ``break`` and ``continue``
-that leaves it.
+The number of a failure decides, in each lane, which handler it goes to (``failures.py``). The body of a ``finally`` is
+lowered once for each exit from the ``try``: for its end, for failures, and for each ``return``, ``break`` and
+``continue`` that leaves it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from hlobatch.frontend.syntax import helper, literal, load
 
 
 class TryLowering(FailingLowering):
-    """Lowers what catches failures."""
+    """Lowers ``try`` statements."""
 
     @abc.abstractmethod
     def statements(self, body: list[ast.stmt]) -> None:
@@ -52,7 +52,7 @@ class TryLowering(FailingLowering):
         """Emit, before control leaves, the ``finally`` of each ``try`` that it leaves.
 
         Args:
-            loops: How many loops are around the code that it goes to; -1 if that is the end of the function.
+            loops: The number of loops around the target of the jump; -1 if that is the end of the function.
         """
         before = self.tries
         while self.blocks.is_open and self.tries and self.tries[-1].loops > loops:
@@ -63,7 +63,7 @@ class TryLowering(FailingLowering):
 
     @contextmanager
     def _within(self, one: Try) -> Iterator[None]:
-        """A context in which the body of a ``try`` is lowered; statements on either side are tested apart."""
+        """A context in which the body of a ``try`` is lowered; its statements are tested apart from those around it."""
         self.test_statements()
         before, self.tries = self.tries, (*self.tries, one)
         try:
@@ -73,7 +73,7 @@ class TryLowering(FailingLowering):
             self.tries = before
 
     def _goes_to(self, block: str) -> bool:
-        """Whether some block so far goes to ``block``."""
+        """Whether some block so far jumps to ``block``."""
         return any(block in b.terminator.successors for b in self.blocks.blocks)
 
     # finally
@@ -95,9 +95,9 @@ class TryLowering(FailingLowering):
             self.blocks.start(after, self.location(node))
 
     def _fail_after(self, last: list[ast.stmt], node: ast.AST) -> None:
-        """Lower a ``finally`` for lanes that failed; unless it leaves the function itself, they fail as they did."""
+        """Lower a ``finally`` for failed lanes: they fail again after it, unless it leaves the function."""
         kept = self._keep(None, node)
-        self.assign(FAILURE, literal(0, node), node)  # a `return` in it drops the exception
+        self.assign(FAILURE, literal(0, node), node)  # a `return` in the `finally` drops the exception
         self.statements(last)
         if self.blocks.is_open:
             self.fail_as(kept, node)
@@ -122,7 +122,7 @@ class TryLowering(FailingLowering):
             self.blocks.start(after, self.location(node))
 
     def _handlers(self, node: ast.Try, after: str) -> None:
-        """Lower the handlers, one after the other; failures that none of them catches go on."""
+        """Lower the handlers, one after the other; a failure that none of them catches is passed on."""
         for handler in node.handlers:
             self._handler(handler, after)
         if self.blocks.is_open:
@@ -146,22 +146,22 @@ class TryLowering(FailingLowering):
             self.blocks.start(not_caught, self.location(node))
 
     def _branch_on_kind(self, kinds: ast.expr, caught: str, not_caught: str) -> None:
-        """Emit a branch on whether the failure is of some classes of exceptions."""
+        """Emit a branch on whether the failure is an instance of some classes of exceptions."""
         failures = ast.copy_location(self.constant(self.callees.failures), kinds)
         test = helper("__hb_caught", [failures, load(FAILURE, kinds), kinds], kinds)
         self.branch_on(test, caught, not_caught, kinds, f"except {self.source.text(kinds)}")
 
     def _keep(self, name: str | None, node: ast.AST) -> Handled:
-        """Emit copies of the failure that has been caught, which another one may overwrite."""
+        """Emit copies of the failure that has been caught, since a later one may overwrite it."""
         kept = Handled(name, self.temporary("failure"), self.temporary("details"))
         self.move(FAILURE, kept.failure, node)
         self.move(DETAILS, kept.details, node)
         return kept
 
-    # What is refused
+    # Refused uses
 
     def _check_name(self, node: ast.ExceptHandler) -> None:
-        """Refuse to look at an exception: what it is made of is known on the host alone."""
+        """Refuse reads of the exception itself, whose message is known on the host alone."""
         raised = [part for part in ast.walk(node) if isinstance(part, ast.Raise)]
         again = [one for part in raised for one in (part.exc, part.cause)]
         for part in ast.walk(node):
@@ -173,13 +173,13 @@ class TryLowering(FailingLowering):
                 )
 
     def _is_known_kind(self, handler: ast.ExceptHandler) -> bool:
-        """Whether all that a handler catches would be raised here where Python raises it."""
+        """Whether each exception that a handler catches is raised here wherever Python raises it."""
         kinds = caught_kinds(handler, self.source, self.local)
         raised = (*OF_LANES, AssertionError)
         return all(any(issubclass(one, kind) for one in raised) or is_users_class(kind) for kind in kinds)
 
     def _doubt_handlers(self, node: ast.Try) -> None:
-        """Emit an error for when all is known, if still nothing raises: what Python would raise here, JAX does not."""
+        """Emit an error, raised once all types are known, if nothing here raises: Python might, where JAX does not."""
         handler = next((h for h in node.handlers if not self._is_known_kind(h)), None)
         if handler is None:
             return

@@ -1,8 +1,8 @@
-"""Code that no file holds -> the text that it was typed as, where Python still has that.
+"""Code that is in no file -> the text that was typed, if Python still has it.
 
-That is the program of ``python -c``, one that was given as the standard input, if that is a file, and what was typed at
-a prompt, if that keeps a history. IPython, and Python from 3.13 on, give what is typed to ``linecache`` themselves.
-What is found has to compile to the very code.
+That is the program of ``python -c``, a program on the standard input if that is a file, and the input of a prompt that
+keeps a history. IPython, and Python from 3.13 on, register their input in ``linecache`` themselves. A text is only used
+if it compiles to the very code.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from typing import Any, Final
 from hlobatch.ir.walk import code_within
 
 PROGRAM: Final = "<string>"
-"""What ``python -c`` calls its program, and ``exec`` what it is given."""
+"""Python's file name for the program of ``python -c``, and for the argument of ``exec``."""
 INPUT: Final = "<stdin>"
-"""What a prompt calls what is typed there, and Python its standard input."""
+"""Python's file name for its standard input, and for the input of its prompt."""
 PROMPTS: Final = (INPUT, "<console>")
 _FUTURES: Final = sum({getattr(__future__, name).compiler_flag for name in __future__.all_feature_names})
 _MOST_LINES_AFTER: Final = 50
-"""Lines of what was typed that may follow the last one that anything was made of, such as brackets."""
+"""Most lines of input that may follow the last line with code, such as closing brackets."""
 _MOST_TEXTS_COMPILED: Final = 2_000
-"""Texts that are compiled in the search."""
+"""Most texts that are compiled in the search."""
 
 
 def typed(code: types.CodeType) -> tuple[str, Sequence[str]] | None:
-    """The text that some code was typed as, and the name that ``linecache`` knows it by; None if it is gone."""
+    """The text that code was typed as, with its name in ``linecache``; None if the text is gone."""
     name = code.co_filename
     if name == PROGRAM and sys.orig_argv[:-1] and (text := _argument()) is not None:
         return _known(name, text) if compiles_to(text, code) else None
@@ -49,7 +49,7 @@ def typed(code: types.CodeType) -> tuple[str, Sequence[str]] | None:
 
 
 def compiles_to(text: str, wanted: types.CodeType) -> bool:
-    """Whether some code is among what a text compiles to."""
+    """Whether a text compiles to a module that contains some code."""
     flags = wanted.co_flags & _FUTURES
     try:
         with warnings.catch_warnings():
@@ -61,7 +61,7 @@ def compiles_to(text: str, wanted: types.CodeType) -> bool:
 
 
 def _known(name: str, text: str) -> tuple[str, Sequence[str]]:
-    """The text by a name that errors find it by."""
+    """A name under which errors find the text, and its lines."""
     lines = text.splitlines(keepends=True)
     linecache.cache[name] = (len(text), None, lines, name)
     return name, lines
@@ -75,16 +75,16 @@ def _argument() -> str | None:
 
 
 def _input() -> str | None:
-    """The standard input, if it is a file, whose place stays as it is."""
+    """The standard input, if it is a file, without a change of its position; else None."""
     try:
         status = os.fstat(0)
         return os.pread(0, status.st_size, 0).decode() if stat.S_ISREG(status.st_mode) else None
-    except (OSError, ValueError, AttributeError):  # closed; no text; a system that has no `pread`
+    except (OSError, ValueError, AttributeError):  # closed, or no text, or a system without `pread`
         return None
 
 
 def _typed_texts(code: types.CodeType) -> Iterator[str]:
-    """What may have been typed at once, the last first, as far as the code may have been made of it."""
+    """Texts that may have been typed as one input, the latest first, and that may contain the code."""
     lines = _history()
     first = code.co_firstlineno - 1
     length = max((line for _, _, line in code.co_lines() if line), default=first + 1)

@@ -1,11 +1,11 @@
-"""Operations with a Python integer that needs more bits than JAX gives one -> what Python makes of them, if it fits.
+"""Operations with a Python integer that needs more bits than JAX's integers have -> Python's result, if that fits.
 
 ::
 
-    (crc >> 1) ^ 0xEDB88320     of a ``uint32``: the number is one of its dtype
-    h & 0xFFFFFFFF              of any integer: the lower 32 bits, without a sign
-    x // 300, x >> 300          of a ``uint8``: numbers of 32 bits; what is added or multiplied wraps around as it is
-    n / 2**32, x * 10**10       of floats, or if a float comes of it: the number is a float
+    (crc >> 1) ^ 0xEDB88320     of a ``uint32``: the integer gets this dtype
+    h & 0xFFFFFFFF              of any integer: the lower 32 bits, unsigned
+    x // 300, x >> 300          of a ``uint8``: with 32 bits; sums and products wrap around as in a ``uint8``
+    n / 2**32, x * 10**10       of floats, or with a float for a result: the integer becomes a float
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from hlobatch.frontend.builtins import is_array
 from hlobatch.frontend.lane_numbers import default
 
 _WRAPPING: Final = frozenset({"add", "mul", "or", "xor"})
-"""Operations with signed numbers whose result is seldom below zero if one is so large."""
+"""Operations on signed numbers whose result is seldom negative if one operand is that large."""
 
 _DIVISIONS: Final = frozenset({"floordiv", "mod"})
 _SHIFTS: Final = frozenset({"lshift", "rshift"})
@@ -30,10 +30,10 @@ _BITWISE: Final = frozenset({"and", "or", "xor"})
 
 
 def with_wide(operation: str, left: Any, right: Any) -> Any:
-    """The result of a binary operation, one of whose operands may be such an integer.
+    """The result of a binary operation; an operand may be an integer with too many bits.
 
     Args:
-        operation: Of the module ``operator``, without underscores.
+        operation: The operation, named as in ``operator`` but without underscores.
         left: Anything.
         right: Anything.
     """
@@ -61,7 +61,7 @@ def with_wide(operation: str, left: Any, right: Any) -> Any:
 
 
 def _fitting(operation: str, left: Any, right: Any) -> tuple[Any, Any]:
-    """Operands of which JAX makes no others where the result would not be the same in as many bits as it has."""
+    """The operands, converted to more bits if JAX would change one of them in a way that changes the result."""
     if operation in _BITWISE:
         return _of_one_sign(left, right)
     arrays = [side for side in (left, right) if is_array(side)]
@@ -72,7 +72,7 @@ def _fitting(operation: str, left: Any, right: Any) -> tuple[Any, Any]:
 
 
 def _of_one_sign(left: Any, right: Any) -> tuple[Any, Any]:
-    """Two arrays, both without a sign if one is and no dtype has all of both: JAX would take the upper bit for one."""
+    """Two integer arrays, both unsigned if one is and JAX lacks a wider dtype: it would read the top bit as a sign."""
     if not (is_array(left) and is_array(right)) or left.dtype == right.dtype:
         return left, right
     both = [jax.dtypes.canonicalize_dtype(side.dtype) for side in (left, right)]
@@ -84,7 +84,7 @@ def _of_one_sign(left: Any, right: Any) -> tuple[Any, Any]:
 
 
 def _modulo(value: Any, number: int, dtype: Any, size: int) -> Any:
-    """A remainder by a number that is greater than all that a dtype has; of what is below zero it is the difference."""
+    """The remainder by an integer that exceeds the dtype; for a negative number, that is the sum of the two."""
     whole = value.astype(dtype)
     if jnp.issubdtype(value.dtype, jnp.unsignedinteger):
         return whole % jnp.asarray(number, dtype) if number < size else whole
