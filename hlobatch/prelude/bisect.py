@@ -1,4 +1,4 @@
-"""``bisect``: where an item belongs in a list that is in order."""
+"""``bisect``: the position of an item in a sorted list."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""What Python has built in, for lists and the like that have another length in each lane.
+"""Python's built-in functions, for lists and other containers whose length differs between lanes.
 
-Where CPython gives items one by one (``map``, ``zip``), this is a list of all of them at once.
+Where CPython returns an iterator (``map``, ``zip``), these functions return a list of all items.
 
-On anything else these functions mean what ``frontend/python_functions.py`` says, and so they do in code that is traced
-as a whole, such as a ``lambda``.
+On other arguments, and in code that is traced as a whole, such as a ``lambda``, these functions have the meaning in
+``frontend/python_functions.py``.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def sorted(iterable: Any, /, *, key: Any = None, reverse: Any = False) -> Any:
 
 
 def _merged(items: Any, ranks: Any, width: Any, has_key: Any, reverse: Any) -> Any:
-    """Items of which runs of some width are in order -> the same in runs twice as wide, and their ranks."""
+    """Merge sorted runs of ``width`` items to runs twice as wide; return the items and their ranks."""
     merged: Any = []
     of_merged: Any = []
     while len(merged) < len(items):

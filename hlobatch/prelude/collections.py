@@ -1,4 +1,4 @@
-"""``collections``: what containers that grow do not have by themselves."""
+"""``collections``: methods that growing containers lack."""
 
 from __future__ import annotations
 

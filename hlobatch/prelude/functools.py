@@ -1,4 +1,4 @@
-"""``functools``, of what has another length in each lane."""
+"""``functools``, for arguments whose length differs between lanes."""
 
 from __future__ import annotations
 

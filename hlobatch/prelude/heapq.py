@@ -1,7 +1,7 @@
-"""``heapq``: items are in the places where CPython has them.
+"""``heapq``: items are at the same positions as in CPython.
 
-An item that is put in at the top first sinks to a leaf, always past the lesser child, and then rises from there, as in
-CPython: what comes from the end of a heap seldom belongs far from it.
+An item that is stored at the top first sinks to a leaf, always past the lesser child, and then rises from there, as in
+CPython: an item from the end of a heap seldom belongs far from it.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def nlargest(n: Any, iterable: Any, key: Any = None) -> Any:
 
 
 def _first(n: Any, iterable: Any, key: Any, reverse: Any) -> Any:
-    """The first of some items in order, which are few: equal ones stay as they came."""
+    """The first ``n`` items in order, for small ``n``; equal items keep their order."""
     first: list[Any] = []
     ranks: list[Any] = []
     for item in iterable:
@@ -92,7 +92,7 @@ def _first(n: Any, iterable: Any, key: Any, reverse: Any) -> Any:
 
 
 def merge(*iterables: Any, key: Any = None, reverse: Any = False) -> Any:
-    """All items at once, as a list."""
+    """All items, as a list."""
     merged: list[Any] = []
     for items in iterables:
         merged = _merged(merged, list(items), key, reverse)
@@ -100,7 +100,7 @@ def merge(*iterables: Any, key: Any = None, reverse: Any = False) -> Any:
 
 
 def _merged(left: Any, right: Any, key: Any, reverse: Any) -> Any:
-    """Two lists that are in order as one; what is on the left comes first where both are equal."""
+    """Two sorted lists merged to one; of equal items, those of ``left`` come first."""
     merged: list[Any] = []
     at = 0
     for item in left:
@@ -119,7 +119,7 @@ def _merged(left: Any, right: Any, key: Any, reverse: Any) -> Any:
 
 
 def _sink(heap: Any, top: Any) -> None:
-    """Bring an item in order with those below."""
+    """Move the item at ``top`` to its place among those below it."""
     at, end, item = top, len(heap), heap[top]
     below = 2 * at + 1
     while below < end:

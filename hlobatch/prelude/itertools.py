@@ -1,4 +1,4 @@
-"""``itertools``, of what has another length in each lane: lists of all items, where CPython gives one by one."""
+"""``itertools``, for arguments whose length differs between lanes: lists of all items, where CPython has iterators."""
 
 from __future__ import annotations
 
@@ -106,5 +106,5 @@ def takewhile(predicate: Any, iterable: Any, /) -> Any:
 
 
 def _nothing() -> Any:
-    """The one way to choose nothing."""
+    """A list of the one way to choose nothing."""
     return [()]

@@ -1,7 +1,7 @@
-"""What a call of ``jax.grad(f)`` or ``jax.value_and_grad(f)`` is where ``f`` loops or calls itself.
+"""The program's function for a call of ``jax.grad(f)`` or ``jax.value_and_grad(f)``, where ``f`` loops or is recursive.
 
-It calls ``f``. The way back is made of the whole of ``with_slopes`` when its types are known, by the passes that make
-derivatives of programs (``gradients/inner.py``).
+It calls ``f``. Once types are known, the passes that make derivatives of programs (``gradients/inner.py``) make the way
+back from the whole of ``with_slopes``.
 """
 
 from __future__ import annotations
