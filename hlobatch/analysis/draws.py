@@ -66,7 +66,7 @@ def generators_of(function: types.FunctionType) -> list[Any]:
     Functions compiled by ``jax.jit`` draw once in plain Python, too, and are not searched.
 
     Raises:
-            UnsupportedSyntaxError: It names an iterator, or a source of values that differ at each call.
+        UnsupportedSyntaxError: It names an iterator, or a source of values that differ at each call.
     """
     found: dict[int, Any] = {}
 

@@ -3,7 +3,7 @@
 The frontend builds blocks before types are known. Which function ``rule`` stands for in ``rule(x)``, how many items a
 ``for`` goes over and which copy of a generic function a call means turn out only when the code around them is traced.
 Such a fact is noted, and type inference goes on with all that does not depend on it; at the end of the round it raises
-``Learned``, and the program is built again with all facts that it came by (``transforms/learning.py``). Facts are only
+``Learned``, and the program is built again with all facts that it learned (``transforms/learning.py``). Facts are only
 ever added, so this comes to an end. (The properties of a program that a strategy depends on are another thing:
 ``strategy/properties.py``.)
 """

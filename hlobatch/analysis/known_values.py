@@ -1,7 +1,6 @@
 """A graph and the types of its variables -> the variables with a known value at the end of each block, and the values.
 
 This is constant propagation. The type of a variable holds everywhere: after ``err = inf``, a loop that assigns ``err``
-This is constant propagation. The type of a variable holds everywhere: after ``err = inf``, a loop that assigns ``err``
 anew makes it an array. But on the way into the loop it is known to be infinite. Known values are represented by a type
 as well, in which more leaves are Python objects.
 

@@ -6,6 +6,7 @@
     row = grid[1]              {(row, grid.1)}
     items.append(row)          {(row, grid.1), (row, items.0)}
     row = [0]                  {(grid.1, items.0)}
+
 A forward dataflow analysis on sets of pairs. Tracing has noted which parts of an operation's results are parts of its
 operands, and which it changes (``identity.py``). The summary of a function says which parts of its parameters are parts
 of its results, which become one object with each other, and which the function changes. Callers use the summaries, so

@@ -1,7 +1,6 @@
 """A Python object to be kept in a variable -> an error if it is an iterator, or refers to arrays of the traced code.
 
 The value of a variable is a pytree of arrays, and of objects that are known when the program is built. A statement is
-The value of a variable is a pytree of arrays, and of objects that are known when the program is built. A statement is
 traced once, however often it runs. So an object that refers to an array of a lane, as a closure may, would keep the
 array of that one trace.
 """

@@ -8,8 +8,6 @@
             best = x                           %best = Maybe(True, x)
 
 A variable holds such a value as a flag and the value (``Maybe``). While a statement is traced, its code is given the
-value alone, which is zeros in lanes where the variable is None, and ``is_none`` answers with the flag. What the code
-A variable holds such a value as a flag and the value (``Maybe``). While a statement is traced, its code is given the
 value alone, which is zeros in lanes where the variable is None, and ``is_none`` answers with the flag. A result gets
 the flag again if it is the very object that the code was given: the result of an operation is another object, and is
 None in no lane. So the identity of objects decides, as it does in Python.

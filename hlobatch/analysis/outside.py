@@ -1,6 +1,5 @@
 """Code that is traced -> an error if it changes an object outside of it; such changes are undone.
 
-Code is traced once, however many lanes and turns it runs in, so that what it changes outside would be changed once. It
 Code is traced once, however many lanes and turns it runs in, so a change outside of it would be made once. Code may
 remember its results, in a dict or in place of None: the addition is noted, and the program is built again. Then the
 code must add no more, and make the same program.

@@ -14,10 +14,9 @@
 
 Tracing learns that a statement can fail, and how (``analysis/lane_failures.py``); the statement then returns a
 ``$status`` beside its results: the number of the way in which it failed, or 0. The statements of a block are tested
-together at its
-end: what is computed after a failure is not used, since only the block sees it. In a ``try``, and in a function with a
-caller that has one and sees what the function changes, each statement is tested at once. There, a statement that also
-changes an object in place is lowered step by step (``steps.py``).
+together at its end: values computed after a failure are not used, since only the block sees them. In a ``try``, and in
+a function that has a caller with a ``try`` and that changes objects of the caller, each statement is tested at once.
+There, a statement that also changes an object in place is lowered step by step (``steps.py``).
 """
 
 from __future__ import annotations

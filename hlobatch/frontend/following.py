@@ -117,7 +117,7 @@ def follow(site: Site, function: Any, /, *args: Any, **kwargs: Any) -> Any:
     function = differentiated(dispatched(function, args))
     target = called(function)
     if function is functools.partial:
-        return jax.tree_util.Partial(*args, **kwargs)  # which may hold what differs between lanes
+        return jax.tree_util.Partial(*args, **kwargs)  # which may hold values that differ between lanes
     if (own := standing_in(function, args, kwargs)) is not None:
         check_grows(function, own, args)
         assert target is not None

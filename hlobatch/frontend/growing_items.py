@@ -45,7 +45,7 @@ T = TypeVar("T")
 def capacity(items: T, n: int) -> T:
     """A list or another container that may grow to a number of items, in every lane.
 
-    In batched code a container whose length differs between lanes has room for so many items, and a lane that puts
+    In batched code a container whose length differs between lanes has room for that many items, and a lane that puts
     more into it fails with ``hb.CapacityError``. Without this, there is room for some, and for more where the function
     is called by itself, outside of ``jax.jit``. In plain Python it is the container as it is.
 

@@ -4,7 +4,7 @@
 
     for v in items:              items        a list may have more or fewer items by the next turn
         items.append(v + 1)
-        for k, v in d.items():       d            a turn reads the values as they are then
+    for k, v in d.items():       d            a turn reads the values as they are then
         d[k + 1] = 0
 
 Any other iterable is read once, before the first turn. If the body does not change it by its own statements, it is the

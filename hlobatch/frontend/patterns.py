@@ -48,7 +48,7 @@ class MatchLowering:
         self.node = node
 
     def lower(self) -> None:
-        """Emit the statement; control goes on behind it if any case falls through."""
+        """Emit the statement; control goes on after it if any case lets it."""
         blocks, node = self.lowering.blocks, self.node
         subject = self._subject()
         after = blocks.name("after_match")
