@@ -158,7 +158,7 @@ class GrowingList(Ring):
             leaves = [leaf[::-1] for leaf in leaves]
         beyond = order >= self.size
         found = jnp.lexsort([*leaves[::-1], beyond[::-1] if reverse else beyond])
-        if reverse:
+        if reverse:  # from ascending to descending order, for the items in use
             found = self.capacity - 1 - found
             found = found[jnp.where(order < self.size, self.size - 1 - order, order)]
         self.reorder(found.astype(jnp.int32))

@@ -78,11 +78,11 @@ def components(after: Mapping[str, Sequence[str]]) -> Mapping[str, frozenset[str
                     break
                 if other != HALT and other not in found:
                     lowest[name] = min(lowest[name], lowest[other])
-            else:
+            else:  # all successors have been visited
                 path.pop()
                 if path:
                     lowest[path[-1][0]] = min(lowest[path[-1][0]], lowest[name])
-                if lowest[name] == order:
+                if lowest[name] == order:  # the block is the first visited one of its component
                     members = [open_ones.pop()]
                     while members[-1] != name:
                         members.append(open_ones.pop())

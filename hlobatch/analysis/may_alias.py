@@ -212,6 +212,7 @@ class Aliases:
         return self._of_primitive(block, index, op, identity) if identity is not None else _Effects()
 
     def _of_primitive(self, block: Block, index: int, op: Op, identity: Identity) -> _Effects:
+        """The effects of a primitive: those noted while it was traced, with variables in place of positions."""
         variables_in, variables_out = op.uses, op.defs
         effects = _Effects()
         one = self.traced(self.function.name, block.name, index)
@@ -229,6 +230,7 @@ class Aliases:
         return effects
 
     def _of_call(self, op: FunctionCallOp, summary: Summary) -> _Effects:
+        """The effects of a call: those in the callee's summary, with arguments in place of parameters."""
         effects = _Effects()
         for (result, path), (i, p) in summary.results:
             effects.origins.setdefault((op.vars_out[result], path), set()).add((op.vars_in[i], p))

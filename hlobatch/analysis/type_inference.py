@@ -334,6 +334,7 @@ class _Inferrer:
             self.work[place] = None
 
     def _block(self, place: Place) -> None:
+        """Infer the types of a block's results, up to the first operation with an operand that has no type yet."""
         function = self.functions[place[0]]
         block = function.graph.block(place[1])
         self.found.stuck.pop(place, None)
@@ -341,7 +342,7 @@ class _Inferrer:
         for index, op in enumerate(block.instructions):
             if missing := [name for name in op.uses if name not in self.found.types]:
                 if not self.made_anew.issuperset(missing):
-                    return
+                    return  # the block is visited again once they have types
                 self._tell_early(place, index, op)
                 continue
             match op:
@@ -379,6 +380,7 @@ class _Inferrer:
         return error if that_may_differ(self.program).intersection(differ) or not differ else error.between_turns()
 
     def _leave(self, place: Place, block: Block) -> None:
+        """Reach the successors of a block; of a branch with a known condition, only the one that it takes."""
         terminator = block.terminator
         if isinstance(terminator, BranchOp):
             if terminator.cond_var not in self.found.types:
@@ -393,6 +395,7 @@ class _Inferrer:
             self._reach(place[0], successor)
 
     def _primitive(self, place: Place, index: int, op: PrimOp) -> None:
+        """Trace a primitive if the type of an operand has changed, and join the types of its results into variables."""
         if op.code.deletes or op.code.is_undefined or (self.looks_on and not op.defs):
             return
         in_types = tuple(self.found.types[name] for name in op.vars_in)

@@ -121,10 +121,12 @@ def _above(left: Any, right: Any) -> Any:
     """The join of two patterns, one of which has None or a Python object where the other has something else."""
     if left is None and right is None:
         return None
+    # Beside a number, a member of an `IntEnum` is an integer.
     if any(isinstance(side, TensorType) or (isinstance(side, Static) and is_scalar(side)) for side in (left, right)):
         left, right = map(as_number, (left, right))
     if all(isinstance(side, Choice) or side is None or _is_object(side) for side in (left, right)):
         return _choice(left, right)
+    # A value beside None, or beside a value that may be None, may be None.
     sides = [side for side in (left, right) if side is not None]
     values = [side.value if isinstance(side, Maybe) else side for side in sides]
     if len(sides) == 1 or any(isinstance(side, Maybe) for side in sides):

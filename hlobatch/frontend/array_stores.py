@@ -172,6 +172,7 @@ def _masked(array: Any, key: Any) -> tuple[Any, Any]:
     parts = list(key) if isinstance(key, tuple) else [key]
     if not any(isinstance(part, Stretch) or _is_mask(part) for part in parts):
         return key, None
+    # An ellipsis becomes slices, so that each part has its own axes.
     if any(part is ... for part in parts):
         at = next(i for i, part in enumerate(parts) if part is ...)
         rest = sum(p.ndim if _is_mask(p) else 1 for p in parts if p is not ...)
@@ -198,6 +199,7 @@ def _masked(array: Any, key: Any) -> tuple[Any, Any]:
                 "a mask or a slice that differs between lanes stands beside an array of indices",
                 help="choose with `jnp.where(mask, new, old)`.",
             )
+    # Each mask is broadcast to the dimensions of the result.
     ndim = len(_axes(basic)) + array.ndim - axis
     chosen: Any = True
     for first, mask in masks:

@@ -72,6 +72,7 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     if function is print:
         return print_values(*args, **kwargs)
     function = dispatched(function, args)
+    # A call that the program could make itself has gone through `following.follow` before.
     if not library.is_built_in(function) and library.standing_in(function, args, kwargs) is not None:
         raise library.traced(function)
     known = _known(function)

@@ -153,15 +153,13 @@ def multiply_modulo(a: Any, b: Any, modulus: Any) -> Any:
 
     A two-digit number is divided by a one-digit one, with digits of half the bits.
 
-    The remainder of a number of two digits by one of one, in digits of half as many bits.
-
     Reference: Warren, Hacker's Delight (2012), figure 9-3.
     """
     dtype = modulus.dtype
     bits = 8 * dtype.itemsize
     half, low = bits // 2, 2 ** (bits // 2) - 1
     high_part, low_part = _product(a, b)
-    shift = lax.clz(modulus)
+    shift = lax.clz(modulus)  # with the top bit of the divisor set, an estimated digit is too large by 2 at most
     divisor = modulus << shift
     top, bottom = divisor >> half, divisor & low
     carried = jnp.where(shift == 0, 0, low_part >> ((bits - shift) % bits))

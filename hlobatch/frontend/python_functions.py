@@ -205,7 +205,7 @@ def _extreme(name: str, *args: Any, key: Any = None, default: Any = _NONE) -> An
     rank = best.value if key is None else key(best.value)
     for item in items[1:]:
         own = item.value if key is None else key(item.value)
-        if certain([best, item]) and key is None and _are_integers(best.value, own):
+        if certain([best, item]) and key is None and _are_integers(best.value, own):  # no select is needed
             rank = jnp.minimum(*together([rank, own])) if name == "min" else jnp.maximum(*together([rank, own]))
             best = Possible(rank)
             continue

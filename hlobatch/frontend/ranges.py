@@ -40,7 +40,7 @@ def range_count(start: Any, stop: Any, step: Any) -> Any:
         return _mixed_count(low, high, abs(step))
     low, high = _of_equal_bits(low, high)
     span = high - low
-    if is_array(low) or low < 0:
+    if is_array(low) or low < 0:  # the span may have overflowed into the sign bit
         span = jax.lax.bitcast_convert_type(span, f"uint{8 * span.dtype.itemsize}")
     turns = span if abs(step) == 1 else (span - 1) // abs(step) + 1
     return jnp.where(high > low, turns, 0)
