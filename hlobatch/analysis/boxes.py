@@ -56,7 +56,7 @@ def _is_users(cls: type) -> bool:
 
 
 def _has_own_setting(cls: type) -> bool:
-    """Whether assignment to an attribute runs code of the class; in frozen dataclasses it is refused only."""
+    """Whether assignment to an attribute runs code of the class, other than a frozen dataclass's refusal."""
     params = getattr(cls, "__dataclass_params__", None)
     is_frozen = params is not None and params.frozen
     return any(name in vars(cls) for name in ("__setattr__", "__delattr__")) and not is_frozen

@@ -224,7 +224,7 @@ class HasToReturn:
 
 @dataclass(frozen=True, slots=True)
 class BoundAnew:
-    """The fact that the body of a loop may bind another object to the variable that the loop iterates over."""
+    """The fact that code that a loop calls may assign another object to the attribute that the loop iterates over."""
 
 
 @dataclass(frozen=True, slots=True)

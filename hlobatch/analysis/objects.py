@@ -33,7 +33,7 @@ def gives_values(value: Any) -> bool:
 
 
 def refuse_kept(value: Any) -> None:
-    """Refuse an object to be kept in a variable if it is an iterator, or refers to a value of the traced statement.
+    """Refuse to keep an object in a variable if it is an iterator, or refers to a value of the traced statement.
 
     Raises:
         UnsupportedSyntaxError: The object is of that kind.

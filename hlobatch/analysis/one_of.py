@@ -388,7 +388,7 @@ def choice_of(values: Sequence[Any], index: Any) -> Choice:
 
 
 def held(item: Any, kind: Any, *, is_sought: bool = False) -> Any:
-    """An item in which choices, and objects that take part in one, are indices into the objects that ``kind`` lists.
+    """An item with objects and choices converted to choices among the objects that ``kind`` has in their place.
 
     Args:
         item: The item.

@@ -32,7 +32,7 @@ _running: Final[dict[types.FunctionType, tuple[types.CodeType, int]]] = {}
 
 @contextlib.contextmanager
 def meant_by(meaning: Meaning) -> Iterator[None]:
-    """A context that says by which function methods get their other code."""
+    """A context in which methods get their other code from the function ``meaning``."""
     token = _meaning.set(meaning)
     try:
         yield

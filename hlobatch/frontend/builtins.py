@@ -105,7 +105,7 @@ def given_twice(name: str) -> UnsupportedSyntaxError:
 
 
 def apart(value: Any, name: str) -> Any:
-    """A part of a variable, passed to a function beside the variable, which that changes: it has to be a number."""
+    """A part of a variable, passed beside the variable to a function that changes it: it has to be a number."""
     leaves = jax.tree.leaves(value)
     if len(leaves) != 1 or leaves[0] is not value or np.shape(value) != ():
         raise given_twice(name)

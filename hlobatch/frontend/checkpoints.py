@@ -62,7 +62,7 @@ def checkpoint(function: Callable[P, R]) -> Checkpointed[P, R]:
 
     Args:
         function: A function that is called in batched code. ``jax.checkpoint`` of one that loops or branches is taken
-            for the same; a policy says nothing there.
+            for the same; its policy is ignored.
 
     Returns:
         The function, which can be called as before, in batched code and in plain Python.

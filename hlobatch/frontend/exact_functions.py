@@ -94,7 +94,7 @@ def _whole(value: Any, least: int, most: int) -> Any:
 
 
 def _between(x: Any, near: Any, power: Any, value: Any) -> Any:
-    """A logarithm, moved to the side of a power's logarithm on which the number is of that power.
+    """A logarithm, corrected to lie on the same side of a power's logarithm as the number lies of the power.
 
     In 32 bits, numbers below the power have a logarithm below the integer, as in Python, whose floats have more bits.
     """

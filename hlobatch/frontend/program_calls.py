@@ -138,7 +138,7 @@ class CallLowering:
         return found
 
     def _apart(self, callee: Callee, bound: Mapping[str, Any], node: ast.Call) -> dict[str, Any]:
-        """Arguments, with a check that none is a part of another that the callee changes, and is no number."""
+        """Arguments, with a check on those that are parts of one that the callee changes: they have to be numbers."""
         given = (bound.get(name) for name in callee.changes)
         changed = {value.id for value in given if isinstance(value, ast.Name)}
         found = dict(bound)
