@@ -1,6 +1,6 @@
-"""The one door to parts of JAX that are not its public API, or that move between releases.
+"""All uses of JAX that are not its public API, or that change between releases.
 
-Everything here is used from elsewhere by these names; when a release of JAX moves something, this file changes alone.
+Other modules import these names from here; when a release of JAX moves something, only this file changes.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ try:
     from jax._src.linear_util import wrap_init as _as_traceable
     from jax._src.traceback_util import api_boundary as _api_boundary
     from jax.api_util import shaped_abstractify as _shaped
-except ImportError:  # a release that moved them: code is traced as ``jax.make_jaxpr`` does it
+except ImportError:  # a release that moved them: ``jax.make_jaxpr`` is used instead
     _trace, _DebugInfo = None, None  # type: ignore[assignment]
 
 try:
@@ -147,7 +147,7 @@ __all__ = [
 
 _SEQUENTIAL: Final[dict[str, Any]] = {"xla_cpu_scheduler_type": "CPU_SCHEDULER_TYPE_MEMORY_OPTIMIZED"}
 _FUSIONS_OF_ONE: Final[dict[str, Any]] = {"xla_cpu_use_fusion_emitters": False}  # unknown from jaxlib 0.12 on
-_WIDE_VECTORS: Final[dict[str, Any]] = {"xla_cpu_prefer_vector_width": 512}  # bits, where the processor has so many
+_WIDE_VECTORS: Final[dict[str, Any]] = {"xla_cpu_prefer_vector_width": 512}  # bits, or the processor's width
 _LITTLE_UNROLLED: Final[dict[str, Any]] = {"xla_backend_optimization_level": 2}
 _PASSES_LEFT_OUT: Final = "xla_disable_hlo_passes"
 _PASSES_ON_LOOPS: Final = (
@@ -162,20 +162,20 @@ _ALL_OPTIONS: Final = _SEQUENTIAL | _FUSIONS_OF_ONE | _WIDE_VECTORS | _LITTLE_UN
 
 @dataclass(frozen=True)
 class Compilation:
-    """How a run wants to be compiled for a CPU.
+    """The compiler options that a run needs on a CPU.
 
     Attributes:
-        whole_kernels: Each kernel runs in one thread. XLA divides a kernel among threads by the bytes of its operands.
-            That counts a stack as a whole where a pop reads one frame of it, and a pop of 1,024 lanes then takes four
-            times as long.
-        one_kernel: All of it is one kernel. Its emitter knows no library of contractions, and it wants the small
-            fusions that XLA makes for its older emitters: larger ones compute the same more than once. Where it makes
-            those, it makes loops of scatters too. Vectors are as wide as the processor's. Loops stay as they are: what
-            does not change in one is there because it is wanted only if that loop turns, and LLVM finds out the rest.
-            And no trees are made of reductions.
-        little_unrolled: Loops are over many lanes, or each kernel has few. LLVM's level 3 makes straight code of twice
-            as many of them as level 2. That takes longer to compile, and, in a kernel of a thousand loops, to run: a
-            processor keeps few instructions at hand that it has decoded.
+        whole_kernels: Whether each kernel is to run in one thread. XLA divides a kernel among threads by the bytes of
+            its operands. That counts a whole stack where a pop reads one frame of it, and a pop of 1,024 lanes then
+            takes four times as long.
+        one_kernel: Whether the whole run is to be one kernel. Its emitter calls no library for contractions, and needs
+            the small fusions that XLA makes for its older emitters: larger ones compute values more than once. Where
+            XLA makes small fusions, it also turns scatters into loops. Vectors are as wide as the processor's. Loops
+            stay as they are: loop-invariant code is in a loop because it is wanted only if the loop turns, and LLVM
+            moves out the rest. Reductions are not turned into trees.
+        little_unrolled: Whether loops are to be unrolled little: they are over many lanes, or each kernel has few.
+            LLVM's level 3 unrolls twice as many loops as level 2. That takes longer to compile, and, in a kernel of a
+            thousand loops, to run, since a processor caches few decoded instructions.
     """
 
     whole_kernels: bool = False
@@ -183,7 +183,7 @@ class Compilation:
     little_unrolled: bool = False
 
     def passes_left_out(self) -> str:
-        """What XLA is told to leave out, names of passes."""
+        """Names of the passes that XLA is to leave out, separated by commas."""
         without = {
             "cpu-parallel-task-assigner": self.whole_kernels or self.one_kernel,
             "dot-library-rewriter": self.one_kernel,
@@ -193,9 +193,10 @@ class Compilation:
 
 
 def jaxpr_of(function: Callable[..., list[Any]], avals: Sequence[Any]) -> ClosedJaxpr:
-    """What ``jax.make_jaxpr`` gives for a function of arrays, which has no other arguments and results.
+    """The jaxpr of a function from arrays to a list of arrays, faster than ``jax.make_jaxpr``.
 
-    That asks for their names, shardings and layouts, too, and remembers them: of one statement, half of the time.
+    ``jax.make_jaxpr`` also handles names, shardings and layouts, and caches them, which is half of the time for a
+    statement.
     """
     if _trace is None or _config.debug_key_reuse.value:
         return jax.make_jaxpr(function)(*avals)
@@ -209,12 +210,12 @@ _STATEMENT: Final[Any] = _DebugInfo("jit", "statement", None, None) if _trace is
 
 @cache
 def compiler_options(how: Compilation) -> dict[str, Any]:
-    """What to ask XLA for where it compiles for a CPU.
+    """The options for XLA where it compiles for a CPU.
 
-    A release that does not know an option goes without. On a CPU, operations run one after the other: blocks are many
-    of a microsecond or less, and handing half of them to another thread takes longer than they do. ``XLA_FLAGS`` that
-    say how wide vectors are stand. Nothing is asked for on a GPU: that loops and conditionals be nodes of a CUDA graph
-    gives wrong values (``test/py/captured_loops.mlir``).
+    Options that a release does not know are left out. On a CPU, operations run one after the other: blocks have many
+    operations of a microsecond or less, and handing half of them to another thread takes longer than running them. A
+    vector width in ``XLA_FLAGS`` has precedence. There are no options for a GPU: making loops and conditionals nodes of
+    a CUDA graph gives wrong values (``test/py/captured_loops.mlir``).
     """
     passes = how.passes_left_out()
     wanted = _SEQUENTIAL | ({_PASSES_LEFT_OUT: passes} if passes else {})
@@ -225,18 +226,18 @@ def compiler_options(how: Compilation) -> dict[str, Any]:
 
 
 def makes_small_fusions() -> bool:
-    """Whether XLA makes the fusions of its older emitters, and loops of scatters, if it is asked for one kernel."""
+    """Whether XLA, asked for one kernel, makes the fusions of its older emitters, and loops of scatters."""
     return _FUSIONS_OF_ONE.keys().isdisjoint(_unknown_options())
 
 
 def leaves_passes_out() -> bool:
-    """Whether XLA, asked for one kernel, leaves everything in the loop it is in, and makes no trees of reductions."""
+    """Whether XLA, asked for one kernel, moves no code out of loops, and makes no trees of reductions."""
     return _PASSES_LEFT_OUT not in _unknown_options()
 
 
 @cache
 def _unknown_options() -> frozenset[str]:
-    """What XLA cannot be asked for. It is asked for all at once first: each question takes ten milliseconds."""
+    """The options that XLA does not know. All are tried at once first, as each try takes ten milliseconds."""
     if _are_known(_ALL_OPTIONS):
         return frozenset()
     return frozenset(name for name, value in _ALL_OPTIONS.items() if not _are_known({name: value}))
@@ -251,7 +252,7 @@ def _are_known(options: dict[str, Any]) -> bool:
 
 
 NOT_MAPPED = None
-"""The batch axis of an operand that has none, in batching rules."""
+"""The batch axis of an operand without one, in batching rules."""
 
 
 def mapped_size(operands: Iterable[Any], axes: Iterable[Any]) -> Any:
@@ -260,12 +261,12 @@ def mapped_size(operands: Iterable[Any], axes: Iterable[Any]) -> Any:
 
 
 def mapped_first(x: Any, axis: Any, size: Any) -> Any:
-    """An operand of a batching rule as ``[size, …]``: its batch axis in front, or broadcast if it has none."""
+    """An operand of a batching rule as ``[size, …]``: its batch axis moved to the front, or broadcast without one."""
     return jnp.broadcast_to(x, (size, *x.shape)) if axis is NOT_MAPPED else jnp.moveaxis(x, axis, 0)
 
 
 def subjaxprs(jaxpr: Any) -> Iterator[Any]:
-    """The jaxprs inside a jaxpr's equations."""
+    """The jaxprs inside the equations of a jaxpr."""
     return iter(_core.subjaxprs(jaxpr))
 
 
@@ -279,40 +280,41 @@ def subjaxprs_of(equation: Any) -> Iterator[Any]:
 
 
 def is_tracer(value: Any) -> bool:
-    """Whether a value stands for one that is not known yet."""
+    """Whether a value is a tracer, whose value is not known yet."""
     return isinstance(value, jax.core.Tracer)
 
 
 def weakly(value: Any, dtype: Any) -> Any:
-    """A value as JAX has Python's numbers: in a dtype, but adopting that of what it meets."""
+    """A value as a weakly typed array, as JAX has Python numbers: it adopts the dtype of the array it meets."""
     return _convert_element_type(value, jnp.dtype(dtype), weak_type=True)
 
 
 tracing_context: Final = _config.trace_context
-"""A function of nothing: all settings of JAX that change what a trace is, such as 64-bit types and the default matmul
-precision. Each call asks, and so it is JAX's own function and not one around it."""
+"""A function without arguments that returns all JAX settings on which a trace depends, such as 64-bit types and the
+default matmul precision. It is called in every call, so it is JAX's own function without a wrapper.
+"""
 
 abstract: Final = attrgetter("aval")
-"""A concrete JAX array's abstract value (``AttributeError`` for what is none); ``jax.typeof`` is ten times slower."""
+"""A concrete JAX array's abstract value (``AttributeError`` for other objects); ``jax.typeof`` is ten times slower."""
 
 
 def is_tracing() -> bool:
-    """Whether what is called now becomes part of a computation that JAX is tracing, arrays that are known or not."""
+    """Whether code that runs now becomes part of a JAX trace, even if all its operands are concrete."""
     return not _trace_context.is_top_level()
 
 
 def is_at_once() -> bool:
-    """Whether nothing is traced, where ``tracing_context`` is known to be as it is then: the half of ``is_tracing``."""
+    """Whether nothing is traced, if ``tracing_context`` is known to be that of none; cheaper than ``is_tracing``."""
     return _trace_context.trace is _eval_trace
 
 
 def this_trace() -> Any:
-    """What is being traced now, to be compared."""
+    """The current trace, for comparisons."""
     return _trace_context.trace
 
 
 def is_of_this_trace(tracer: Any) -> bool:
-    """Whether a tracer belongs to what is being traced now, and not to a trace around it."""
+    """Whether a tracer belongs to the current trace, and not to an outer one."""
     return tracer._trace is _trace_context.trace
 
 
@@ -333,25 +335,25 @@ def _mesh_axes(aval: Any) -> frozenset[Any]:
 
 
 def varying_alike(operands: Sequence[Any]) -> list[Any]:
-    """Operands of one primitive, which inside ``shard_map`` all vary over the axes that any does.
+    """Operands of one primitive, made to vary over the same mesh axes inside ``shard_map``, as JAX requires.
 
-    What turns one into that is known to JAX, which adds up its cotangents over those axes.
+    JAX knows the conversion, and sums its cotangents over those axes.
     """
     return list(_alike(*operands))
 
 
 def default_device() -> Any:
-    """Where JAX puts what is nowhere yet, if this thread or the program has a say; else None."""
+    """The device that the user has set as default, for this thread or the program; None if not set."""
     return _config.default_device.value
 
 
 def looked_for() -> tuple[bool, bool]:
-    """Whether JAX looks for NaN and for infinity in what it runs by itself, for this thread or the program."""
+    """Whether JAX is set to check results for NaN and for infinity."""
     return bool(_config.debug_nans.value), bool(_config.debug_infs.value)
 
 
 def is_jit_disabled() -> bool:
-    """Whether ``jax.jit`` runs what it is given operation by operation."""
+    """Whether ``jax.jit`` is disabled, so that it runs functions operation by operation."""
     return bool(_config.disable_jit.value)
 
 
@@ -361,14 +363,14 @@ def is_x64() -> bool:
 
 
 def is_out_of_memory(error: Exception) -> bool:
-    """Whether an error says that there was no memory for an array."""
+    """Whether an error means that there was not enough memory for an array."""
     return isinstance(error, MemoryError) or (
         isinstance(error, jax.errors.JaxRuntimeError) and "RESOURCE_EXHAUSTED" in str(error)
     )
 
 
 def _cells(function: Any) -> dict[str, Any]:
-    """What a function has captured, by name."""
+    """The closure variables of a function, by name."""
     names = getattr(getattr(function, "__code__", None), "co_freevars", ())
     return {
         name: cell.cell_contents for name, cell in zip(names, getattr(function, "__closure__", ()) or (), strict=True)
@@ -376,7 +378,7 @@ def _cells(function: Any) -> dict[str, Any]:
 
 
 def _differentiating(function: Any) -> Any:
-    """The function that JAX has made inside of the one that it gives, by which its errors are cut off."""
+    """The inner function of a function made by ``jax.grad`` or ``jax.value_and_grad``; None if there is none."""
     return _cells(function).get("fun")
 
 
@@ -385,9 +387,9 @@ _OF_GRADIENTS: Final = [getattr(_differentiating(jax.grad(abs, 0, aux)), "__code
 
 
 def differentiated_by(function: Any) -> tuple[Any, Any, bool, bool] | None:
-    """Of what ``jax.grad`` or ``jax.value_and_grad`` gives: the function, ``argnums``, ``has_aux``, and which it is.
+    """Take apart a function from ``jax.grad``: function, ``argnums``, ``has_aux``, and whether the value is returned.
 
-    None for any other function, and for one of which more is asked than that.
+    None for any other function, and if other options than these were given.
     """
     inner = _differentiating(function)
     code = getattr(inner, "__code__", None)
@@ -401,7 +403,7 @@ def differentiated_by(function: Any) -> tuple[Any, Any, bool, bool] | None:
 
 
 def refuse_checks(primitive: Any, refuse: Callable[..., Any]) -> None:
-    """Raise an error of our own where ``checkify`` is to look into a primitive, for more than users' own checks."""
+    """Register ``refuse``, to be called where ``checkify`` would add checks other than users' own to a primitive."""
 
     def rule(*given: Any, **params: Any) -> Any:
         start = 0 if isinstance(given[1], frozenset) else 1  # from JAX 0.12 on, a context comes first
@@ -414,18 +416,18 @@ def refuse_checks(primitive: Any, refuse: Callable[..., Any]) -> None:
 
 
 def refuse_derivative(primitive: Any, refuse: Callable[..., Any]) -> None:
-    """Raise an error of our own where JAX wants the derivative of a primitive."""
+    """Register ``refuse``, to be called where JAX would differentiate a primitive."""
     ad.primitive_jvps[primitive] = refuse
 
 
 def register_derivatives(primitive: Any, jvp: Callable[..., Any], linearize: Callable[..., Any] | None = None) -> None:
-    """Tell JAX of the derivatives of a primitive with several results.
+    """Register derivative rules of a primitive with several results.
 
     Args:
         primitive: The primitive.
-        jvp: From values, tangents (``Zero`` for none) and parameters to results and their tangents.
-        linearize: From which operands have tangents, values and parameters to the results, which of them have tangents,
-            what is kept, and a function from that and tangents to the results' tangents.
+        jvp: Maps values, tangents (``Zero`` for none) and parameters to results and their tangents.
+        linearize: Maps whether each operand has a tangent, the values and the parameters to the results, whether each
+            has a tangent, residuals, and a function from residuals and tangents to the results' tangents.
     """
     ad.primitive_jvps[primitive] = jvp
     if linearize is not None:
@@ -433,7 +435,7 @@ def register_derivatives(primitive: Any, jvp: Callable[..., Any], linearize: Cal
 
 
 _KEEPS_STRUCTURE: Final = "structured_residuals" in _LinearizeTrace.process_primitive.__code__.co_names
-"""Whether what is kept may also have a structure, which JAX looks for from 0.12 on."""
+"""Whether residuals may also be structured, which JAX supports from 0.12 on."""
 
 
 def _linearized(
@@ -447,13 +449,13 @@ def _linearized(
 
 @dataclass(frozen=True)
 class Half:
-    """One of two equations that together do what another does.
+    """One of two equations that together replace another equation.
 
     Attributes:
-        primitive: What it does.
-        params: With which parameters.
-        operands: The positions of its operands, among those of the other.
-        results: The positions of its results, among those of the other.
+        primitive: The primitive.
+        params: The primitive's parameters.
+        operands: Positions of its operands among those of the replaced equation.
+        results: Positions of its results among those of the replaced equation.
     """
 
     primitive: Any
@@ -463,16 +465,16 @@ class Half:
 
 
 def register_halves(primitive: Any, halves: Callable[..., tuple[Half, Half] | None]) -> None:
-    """Tell JAX how a primitive can be taken apart where only some operands are known, as in ``jax.checkpoint``.
+    """Register how a primitive is split if only some operands are known, as in ``jax.checkpoint``.
 
     Args:
         primitive: The primitive.
-        halves: From which operands are unknown, and parameters, to what can be computed of those that are known, and
-            the rest; None if all has to wait.
+        halves: Maps whether each operand is unknown, and parameters, to the half that can be computed from known
+            operands, and the other half; None if all has to wait.
     """
 
     def rule(_: Any, unknown: Sequence[bool], there: Sequence[bool], equation: Any) -> Any:
-        """Of an equation: what runs first, what later, which results come later, and what that has to be given."""
+        """The equations to run first and later, whether each result comes later, and the later one's residuals."""
         if not any(unknown):
             return equation, None, [False] * len(equation.outvars), [False] * len(equation.outvars), []
         found = halves(unknown, **equation.params)
@@ -497,39 +499,39 @@ def _half_of(equation: Any, half: Half) -> Any:
 
 
 def register_transpose(primitive: Any, rule: Callable[..., Any]) -> None:
-    """Tell JAX how cotangents go back through a primitive that is linear in some operands.
+    """Register the transpose of a primitive that is linear in some operands.
 
     Args:
         primitive: The primitive.
-        rule: From cotangents (``Zero`` for none), operands and parameters to a cotangent for each linear operand, and
-            None for each other.
+        rule: Maps cotangents (``Zero`` for none), operands and parameters to a cotangent for each linear operand, and
+            None for each other operand.
     """
     ad.primitive_transposes[primitive] = rule
 
 
 def is_linear_operand(operand: Any) -> bool:
-    """Whether an operand of a transposed primitive is one that it is linear in, whose value nobody has."""
+    """Whether an operand of a transposed primitive is one that it is linear in, so that it has no value."""
     return isinstance(operand, ad.UndefinedPrimal)
 
 
 def is_zero(tangent: Any) -> bool:
-    """Whether a tangent or cotangent is known to be zero, without an array."""
+    """Whether a tangent or cotangent is a symbolic zero."""
     return type(tangent) is ad.Zero
 
 
 def zero_like(value: Any) -> Any:
-    """The tangent of a value that does not depend on anything that has one."""
+    """The symbolic zero tangent of a value."""
     return ad.Zero(jax.typeof(value).to_tangent_aval())
 
 
 def freed_with_its_program(kind: type) -> type:
-    """A class of parameters of equations that JAX's caches refer to weakly, as they do to jaxprs."""
+    """Register a class of equation parameters to which JAX's caches refer weakly, as they do to jaxprs."""
     _weak_in_caches.add(kind)
     return kind
 
 
 def lowering_platforms(ctx: Any) -> tuple[str, ...]:
-    """What a lowering rule lowers for; where that is several, what serves them all."""
+    """The platforms that a lowering rule lowers for; ``("cpu",)``, which serves all, if there are several."""
     platforms = tuple(ctx.module_context.platforms)
     return platforms if len(platforms) == 1 else ("cpu",)
 
@@ -540,18 +542,18 @@ def is_for_export(ctx: Any) -> bool:
 
 
 def is_for_one_cpu(ctx: Any) -> bool:
-    """Whether what a lowering rule is part of is compiled for a single CPU, here and now."""
+    """Whether the computation that a lowering rule is called for is compiled now for a single CPU."""
     return tuple(ctx.module_context.platforms) == ("cpu",) and is_for_one_device(ctx)
 
 
 def is_for_one_device(ctx: Any) -> bool:
-    """Whether what a lowering rule is part of is compiled for a single device, here and now."""
+    """Whether the computation that a lowering rule is called for is compiled now for a single device."""
     around = ctx.module_context.axis_context
     return isinstance(around, _ShardingContext) and around.num_devices == 1 and not is_for_export(ctx)
 
 
 def lower_to_stablehlo(traced: Any, platforms: tuple[str, ...], *, random_in_loops: bool = False) -> Any:
-    """The module of what ``jax.jit`` traced.
+    """The StableHLO module of a function that ``jax.jit`` has traced.
 
     On a CPU, JAX draws random numbers (``threefry2x32``) in a loop of five turns, to spare XLA the code. Each turn is
     some thirty kernels of a few words per lane; unrolled, it is one, unless ``random_in_loops`` leaves it to JAX. The
@@ -564,19 +566,19 @@ def lower_to_stablehlo(traced: Any, platforms: tuple[str, ...], *, random_in_loo
 
 
 def lower_as_jax(ctx: Any, function: Callable[..., Any], operands: Sequence[Any]) -> list[Any]:
-    """Lower a JAX function of a rule's operands."""
+    """Lower a JAX function, called with a lowering rule's operands."""
     return list(mlir.lower_fun(function, multiple_results=True)(ctx, *operands))
 
 
 def embed_module(
     ctx: Any, build: Callable[[Any], Any], name: str, operands: Sequence[Any], sizes: Sequence[tuple[Any, int]]
 ) -> list[Any]:
-    """Merge a module into the one a lowering rule adds to, and call its ``main``.
+    """Merge a module into the module of a lowering rule, and call its ``main``.
 
     Args:
         ctx: The rule's context.
         build: Makes the module in a given MLIR context.
-        name: What to call its ``main``; made unique.
+        name: The new name of its ``main``, which is made unique.
         operands: Its operands after the sizes.
         sizes: For each symbolic size, an operand and the axis that has it.
     """
@@ -589,14 +591,14 @@ def embed_module(
 
 
 def make_context() -> Any:
-    """An MLIR context that knows StableHLO and takes operations that nobody has registered."""
+    """An MLIR context with StableHLO that accepts unregistered operations."""
     context = mlir.make_ir_context()
     context.allow_unregistered_dialects = True
     return context
 
 
 def make_plain_context() -> Any:
-    """An MLIR context that knows MLIR's own dialects alone, as tools without StableHLO do, and takes all operations."""
+    """An MLIR context with MLIR's own dialects only, as in tools without StableHLO; accepts unregistered operations."""
     context = ir.Context()
     context.append_dialect_registry(_upstream_dialects)
     context.load_all_available_dialects()
@@ -605,26 +607,26 @@ def make_plain_context() -> Any:
 
 
 def register_dialect(dialect: type[Any], package: str) -> None:
-    """Tell MLIR's bindings of a dialect that is defined in Python, by the module of its name in a package.
+    """Register a dialect that is defined in Python with MLIR's bindings, and the package that its module is in.
 
-    They look for that module whenever they meet an operation, also when its class is registered.
+    They look for the dialect's module whenever they meet an operation, also when its class is registered.
     """
     _bindings.register_dialect(dialect)
     _bindings.globals.append_dialect_search_prefix(package)
 
 
 def register_operation(dialect: type[Any], operation: Any) -> Any:
-    """The class that MLIR's bindings use for an operation from now on."""
+    """Register the class that MLIR's bindings use for an operation."""
     return _bindings.register_operation(dialect)(operation)
 
 
 def tree_from_node(node: tuple[type, Any], children: Sequence[Any]) -> Any:
-    """The structure of a pytree from what ``node_data()`` and ``children()`` gave."""
+    """The treedef with the node data and the children of ``node_data()`` and ``children()``."""
     return jax.tree_util.PyTreeDef.from_node_data_and_children(jax.tree_util.default_registry, node, children)
 
 
 def without_shardings(module: Any) -> None:
-    """Take out the marks that JAX leaves on typed keys for a partitioner: a module here is for one device."""
+    """Remove the marks that JAX puts on typed keys for a partitioner: a module here is for one device."""
     marks: list[Any] = []
 
     def collect(operation: Any) -> Any:
@@ -640,21 +642,22 @@ def without_shardings(module: Any) -> None:
 
 
 stable_calls: Final[Container[str]] = _exporting._CUSTOM_CALL_TARGETS_GUARANTEED_STABLE
-"""The calls of libraries that mean the same in every release of JAX; others are not exported."""
+"""Names of the custom calls that mean the same in every release of JAX; others are not exported."""
 
 
 _TO_STABLEHLO: Final = "func.func(chlo-legalize-to-stablehlo,shape-legalize-to-stablehlo)"
-"""Functions that StableHLO has none of, such as ``erf_inv``, become what computes them. Where the size of the batch is
-a symbol, what that takes of shapes becomes StableHLO as well, between pairs of casts that cancel each other."""
+"""CHLO operations such as ``erf_inv`` become StableHLO operations. With a symbolic batch size, shape operations become
+StableHLO as well, between pairs of casts that cancel each other.
+"""
 
 
 def serialize_portable(module: Any, target_version: str | None = None) -> bytes:
-    """A StableHLO module as a portable artifact, of operations of StableHLO alone.
+    """A StableHLO module as a portable artifact, with operations of StableHLO only.
 
-    A copy is serialized: the original would be turned into VHLO in place, and be unusable where that fails halfway.
+    A copy is serialized: the original would be turned into VHLO in place, and be unusable if that fails halfway.
 
     Raises:
-        ValueError: There is an operation that the version, or every one, has no form for.
+        ValueError: The version, or every version, has no form for an operation.
     """
     requirement = stablehlo.StablehloCompatibilityRequirement.WEEK_12
     version = target_version or stablehlo.get_version_from_compatibility_requirement(requirement)
@@ -672,10 +675,10 @@ def serialize_portable(module: Any, target_version: str | None = None) -> bytes:
 
 
 def read_portable(data: bytes) -> Any:
-    """A module that was written as a portable artifact, verified.
+    """A module from a portable artifact, verified.
 
     Raises:
-        ValueError: It is none that this version can read.
+        ValueError: This version cannot read it.
     """
     context = mlir.make_ir_context()
     with context, _diagnostics(context) as said:
@@ -688,9 +691,9 @@ def read_portable(data: bytes) -> Any:
 
 
 def exported_by_jax(data: bytes) -> tuple[bytes, list[str], int]:
-    """The module, the platforms and the version of the calling convention of what ``Exported.serialize`` wrote.
+    """The module, the platforms and the calling convention version in a file of ``Exported.serialize``.
 
-    Only what is asked for is read, for the numbers in there may be anything; any error may come of them.
+    Only these are read, since the numbers in the file may be anything; any exception may be raised.
     """
     exported = _Exported.GetRootAsExported(data, 0)
     platforms = [exported.Platforms(i).decode() for i in range(min(exported.PlatformsLength(), 100))]
@@ -699,9 +702,9 @@ def exported_by_jax(data: bytes) -> tuple[bytes, list[str], int]:
 
 
 def as_exported(module: bytes, name: str, platforms: Sequence[str], version: int, avals: Any, results: Any) -> Any:
-    """What ``jax.export`` would have made, given the module of it.
+    """The ``Exported`` that ``jax.export`` would have made with the given module.
 
-    JAX makes everything else that belongs to it anew, for a function of the same types.
+    All other attributes are made anew by JAX, from a function of the same types.
     """
 
     def blank(*_: Any) -> list[Any]:
@@ -715,13 +718,13 @@ def as_exported(module: bytes, name: str, platforms: Sequence[str], version: int
 
 
 def known_platforms() -> frozenset[str]:
-    """The names of what JAX can lower for, as ``jax.export`` has them."""
+    """The names of the platforms that JAX can lower for, as in ``jax.export``."""
     return frozenset({"cpu", "cuda", "rocm", "tpu"} | (_bridge.known_platforms() - {"gpu"}))
 
 
 @contextmanager
 def _diagnostics(context: Any) -> Iterator[list[str]]:
-    """What MLIR says of errors within it, which would otherwise be printed."""
+    """Collects MLIR's error messages within it, which would otherwise be printed."""
     said: list[str] = []
 
     def hear(diagnostic: Any) -> bool:
@@ -737,7 +740,7 @@ def _diagnostics(context: Any) -> Iterator[list[str]]:
 
 
 def names_of_operations(module: Any) -> set[str]:
-    """The operations that there are in a module."""
+    """Names of the operations in a module."""
     found: set[str] = set()
 
     def collect(operation: Any) -> Any:
@@ -749,7 +752,7 @@ def names_of_operations(module: Any) -> set[str]:
 
 
 def calls_of_libraries(module: Any) -> set[str]:
-    """What a module calls that is no operation of StableHLO."""
+    """Names of the custom calls in a module."""
     found: set[str] = set()
 
     def collect(operation: Any) -> Any:
@@ -762,7 +765,7 @@ def calls_of_libraries(module: Any) -> set[str]:
 
 
 def _without_sharding_rules(module: Any) -> None:
-    """Take out what a partitioner would want to know of calls of libraries: a portable artifact is for one device."""
+    """Remove sharding rules from custom calls: a portable artifact is for one device."""
 
     def clean(operation: Any) -> Any:
         if operation.name == "stablehlo.custom_call" and _SHARDING_RULE in operation.attributes:
@@ -776,7 +779,7 @@ _SHARDING_RULE: Final = "sdy.sharding_rule"
 
 
 def public_primitives() -> frozenset[str]:
-    """The names of the primitives that the installed JAX shows."""
+    """Names of the primitives in JAX's public modules."""
     modules = (jax.lax, jax.lax.linalg, _core.primitives)
     return frozenset(p.name for module in modules for p in vars(module).values() if isinstance(p, Primitive))
 
@@ -785,11 +788,11 @@ _CALLS: Final = batched(Batched.CALL)
 
 
 def called_by(equation: Any) -> Any:
-    """The closed jaxpr that an equation calls, if that is all it does."""
+    """The closed jaxpr that an equation calls; None if it is no plain call."""
     if equation.primitive.name not in _CALLS:
         return None
     params = equation.params
-    if "_prim" in params:  # from jax 0.12 on: a class, which says what stands for it
+    if "_prim" in params:  # from jax 0.12 on, a class with a method for its code
         avals = [atom.aval for atom in equation.invars]
         return jaxpr_of(lambda *operands: equation.primitive.to_lojax(*operands, **params), avals)
     jaxpr = params["jaxpr"] if "jaxpr" in params else params["call_jaxpr"]
@@ -797,27 +800,27 @@ def called_by(equation: Any) -> Any:
 
 
 HOST_EFFECTS: Final = ("debug_callback", "debug_print")
-"""Primitives that only have the host do something."""
+"""Primitives whose only purpose is an effect on the host."""
 
 
 def is_debug_effect(effect: Any) -> bool:
-    """Whether an effect is that of ``jax.debug.print`` and ``jax.debug.callback``."""
+    """Whether an effect is from ``jax.debug.print`` or ``jax.debug.callback``."""
     return type(effect).__name__ in ("DebugEffect", "OrderedDebugEffect")
 
 
 def has_host_do(equation: Any) -> bool:
-    """Whether an equation has the host do something, and gives nothing."""
+    """Whether an equation only has an effect on the host, and no results."""
     return equation.primitive.name in HOST_EFFECTS
 
 
 def done_on_host(equation: Any) -> tuple[Callable[..., object], bool]:
-    """What such an equation has the host do, given its operands, and whether it is to print."""
+    """The function that such an equation has the host call with its operands, and whether it prints."""
     callback = equation.params.get("callback")
     return (function_of(equation), True) if callback is None else (callback, False)
 
 
 def function_of(equation: Any, **changed: Any) -> Callable[..., list[Any]]:
-    """An equation as a function of its operands, with some of its parameters changed."""
+    """A function from the operands of an equation to its results, with some parameters changed."""
     primitive = equation.primitive
     params = primitive.get_bind_params({**equation.params, **changed})
 
@@ -829,7 +832,7 @@ def function_of(equation: Any, **changed: Any) -> Callable[..., list[Any]]:
 
 
 def operands_of_scan(params: Any, operands: Sequence[Any]) -> tuple[list[Any], list[Any], list[Any]]:
-    """The operands of a scan: those of every turn, what it carries, and what it goes through."""
+    """The operands of a scan: constants, carried values, and arrays to scan over."""
     if "ft_in" in params:  # from jax 0.12 on
         of_every_turn, carried, over = params["ft_in"].update(list(operands)).unpack()
         return list(of_every_turn), list(carried), list(over)
@@ -839,30 +842,30 @@ def operands_of_scan(params: Any, operands: Sequence[Any]) -> tuple[list[Any], l
 
 @contextmanager
 def in_place_of(equation: Any) -> Iterator[None]:
-    """Within it, operations are marked as being at an equation's place in the source, under its settings."""
+    """Within it, new operations get the source location and the settings of an equation."""
     names = _source.current_name_stack() + equation.source_info.name_stack
     with _source.user_context(equation.source_info.traceback, name_stack=names), equation.ctx.manager:
         yield
 
 
 def is_key(array: Any) -> bool:
-    """Whether an array, or an abstract one, holds typed random keys."""
+    """Whether an array, or an abstract one, holds typed PRNG keys."""
     return bool(jnp.issubdtype(array.dtype, jax.dtypes.prng_key))
 
 
 def keys_of(words: Any, aval: Any) -> Any:
-    """The typed keys that have these words."""
+    """Typed keys made from their words."""
     return jax.random.wrap_key_data(words, impl=aval.dtype._impl)
 
 
 def words_of(keys: Any) -> Any:
-    """The words of typed keys; of concrete ones the array that holds them, without a computation."""
+    """The words of typed keys; for concrete keys the array that holds them, without a computation."""
     held = getattr(keys, "_base_array", None)
     return jax.random.key_data(keys) if held is None else held
 
 
 def random_function(equation: Any) -> Callable[..., list[Any]] | None:
-    """What an equation that draws from one typed key, or makes one, computes, as a function of the key's words."""
+    """For an equation that draws from or makes one typed key, its function on the key's words; None for others."""
     name, params = equation.primitive.name, equation.params
     if name == "random_seed":
         return lambda seed: [params["impl"].seed(seed)]
@@ -877,7 +880,7 @@ def random_function(equation: Any) -> Callable[..., list[Any]] | None:
 
 
 def _codes_within(function: Any) -> list[Any]:
-    """The code of the functions that a function wraps in its closure."""
+    """The code objects of the functions in a function's closure."""
     cells = getattr(function, "__closure__", None) or ()
     held = (cell.cell_contents for cell in cells if cell != CellType())
     return [inner.__code__ for inner in held if isinstance(inner, FunctionType)]
@@ -887,6 +890,6 @@ _OF_CHECKPOINT: Final = _codes_within(jax.checkpoint(lambda: None))
 
 
 def checkpointed_by_jax(function: Any) -> Any:
-    """The function that ``jax.checkpoint`` was given, of what it gave back; None of anything else."""
+    """The function that was passed to ``jax.checkpoint`` to get this one; None for other functions."""
     wraps = isinstance(function, FunctionType) and hasattr(function, "__wrapped__") and bool(_OF_CHECKPOINT)
     return function.__wrapped__ if wraps and _codes_within(function) == _OF_CHECKPOINT else None

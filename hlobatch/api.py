@@ -54,7 +54,7 @@ _disabled: contextvars.ContextVar[bool] = contextvars.ContextVar("hlobatch_disab
 
 @contextlib.contextmanager
 def disable_batching() -> Iterator[None]:
-    """A context in which batched functions run as the plain Python that they were written as, on one example.
+    """A context in which batched functions run as plain Python, on one example.
 
     Examples:
         >>> import hlobatch as hb
@@ -78,13 +78,13 @@ def is_batching_disabled() -> bool:
 
 
 def truthy(value: Any) -> Any:
-    """A condition, for programs written for the predecessor.
+    """Return a condition unchanged, for programs written for the predecessor.
 
     Args:
         value: A scalar, as conditions are in batched code; or, in a dry run, an array of one element.
 
     Returns:
-        The scalar as it is; the element as a Python bool.
+        The scalar, unchanged; the array's element as a Python bool.
     """
     if is_tracer(value) or np.ndim(value) == 0:
         return value
@@ -116,16 +116,16 @@ setattr(sync, SYNC_MARK, True)
 
 @dataclass(eq=False)
 class BatchedFunction(Generic[P, R]):
-    """A function whose arguments and results have a batch axis; made by ``hb.batch``, which says what the options mean.
+    """A function whose arguments and results have a batch axis; made by ``hb.batch``, which documents the options.
 
     Attributes:
         function: The function of one example.
         in_axes: The batch axis of each argument, as for ``jax.vmap``; None shares an argument between all lanes.
         static: Names of the parameters that are Python objects, known when the program is built.
-        type_inference: A callable that gives the result's type, which is checked against what is inferred, or None.
-        options: How the function runs.
-        follow: Whether functions without a decorator that branch on what differs between lanes become parts of the
-            program.
+        type_inference: A callable that returns the result's type, to be checked against the inferred type; or None.
+        options: Options for how the function runs.
+        follow: Whether functions without a decorator that branch on values that differ between lanes become parts of
+            the program.
     """
 
     function: Callable[P, R]
@@ -140,7 +140,7 @@ class BatchedFunction(Generic[P, R]):
     def __post_init__(self) -> None:
         functools.update_wrapper(self, self.function, updated=())
         if isinstance(self.function, types.FunctionType):
-            lines_of(self.function)  # as they are now: the file may change before the first call
+            lines_of(self.function)  # read the source now: the file may change before the first call
 
     def __repr__(self) -> str:
         return f"<hlobatch.BatchedFunction {getattr(self.function, '__qualname__', self.function)}>"
@@ -152,7 +152,7 @@ class BatchedFunction(Generic[P, R]):
         self: BatchedFunction[Concatenate[S, Q], R], instance: S, owner: type | None = None
     ) -> BoundFunction[Q, R]: ...
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        """The function as a method of an object, which is its first argument."""
+        """The function as a method of an object, which becomes its first argument."""
         return self if instance is None else BoundFunction(self, instance)
 
     def __deepcopy__(self, memo: Any) -> Self:
@@ -160,7 +160,7 @@ class BatchedFunction(Generic[P, R]):
         return self
 
     def __reduce__(self) -> str | tuple[Any, ...]:
-        """The name by which the function can be imported, as of Python's own functions; else what it is made of."""
+        """The name to import the function by, as for Python's own functions; else its parts."""
         return reduced(self, {name: getattr(self, name) for name in _PARTS})
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
@@ -189,20 +189,20 @@ class BatchedFunction(Generic[P, R]):
             BatchTypeError: The arguments do not fit together, or do not fit the code.
             UndefinedVariableError: A variable may be read before it has a value.
             UnsupportedSyntaxError: The code has a construct that is not supported.
-            KernelError: ``dispatch="kernel"`` was asked for, and the program has no code of its own.
+            KernelError: ``dispatch="kernel"`` was asked for, and the program has no kernel.
             LaneError: Some inputs raised an exception; the results of all others are in the error.
             StepLimitError: Some inputs used up ``max_steps``; the results of all others are in the error.
             StackOverflowError: Some inputs need more stack than there can be; the results of all others are in the
                 error.
-            TimeLimitError: ``timeout`` was over; what was finished is in the error.
-            Interrupted: The user pressed Ctrl-C; what was finished is in the error.
+            TimeLimitError: ``timeout`` was reached; the results so far are in the error.
+            Interrupted: The user pressed Ctrl-C; the results so far are in the error.
         """
         error: HloBatchError
-        try:  # a decorator would take a fifth of what a call like an earlier one takes here
+        try:  # a decorator would make a prepared call a fifth slower
             made = self._kept.latest
             known = None if kwargs or _disabled.get() else made.shortcuts.look_up_arrays(args)
             if known is not None and made.is_current():
-                return known(args)  # type: ignore[no-any-return]  # what it is, the function says
+                return known(args)  # type: ignore[no-any-return]  # R, by the function's annotation
             return self._call(args, kwargs)  # type: ignore[no-any-return]
         except HloBatchError as wrong:
             if not is_outgrown(wrong):
@@ -218,15 +218,15 @@ class BatchedFunction(Generic[P, R]):
     def _with_more_room(
         self, args: Any, kwargs: Any, error: HloBatchError, *, stats: bool = False
     ) -> tuple[Plan, Outcome]:
-        """What comes of a call in which containers were full, which were given no capacity: they get more.
+        """Run a call again whose containers were full, with more capacity, where the user has set none.
 
-        So they do where a derivative is taken and the values are there, as in ``jax.grad`` outside of ``jax.jit``.
+        This also works while a derivative is taken if values are concrete, as in ``jax.grad`` outside of ``jax.jit``.
 
         Raises:
             CapacityError: There is no memory for more.
         """
         call, plan = self._planned(args, kwargs)
-        if plan.has_effects:  # what was printed would be printed again
+        if plan.has_effects:  # a second run would repeat the effects
             raise error
         key, times, made = self._key(call), 1, self._made(call)
         while True:
@@ -250,7 +250,7 @@ class BatchedFunction(Generic[P, R]):
 
     @hiding_internal_frames
     def _explain(self, args: Any, kwargs: Any) -> None:
-        """Raise an error of ours, for a call like an earlier one that failed: of those less is checked."""
+        """Raise an error of hlobatch for a prepared call that failed, in which less is checked than in a first call."""
         if is_tracing() or _disabled.get():
             return
         call, plan = self._planned(args, kwargs)
@@ -258,7 +258,7 @@ class BatchedFunction(Generic[P, R]):
             execute(plan, call.physical())
 
     def _call(self, args: Any, kwargs: Any) -> Any:
-        """Call the function: plainly, as part of a trace of JAX's, by a shortcut, or on a batch."""
+        """Call the function: as plain Python, as part of a JAX trace, by a shortcut, or on a batch."""
         if _disabled.get():
             return self.function(*args, **kwargs)
         if is_tracing():
@@ -276,17 +276,17 @@ class BatchedFunction(Generic[P, R]):
 
     @hiding_internal_frames
     def with_stats(self, *args: P.args, **kwargs: P.kwargs) -> tuple[R, RunStats]:
-        """Run the function on a batch, and count what ran.
+        """Run the function on a batch, and count executions of blocks.
 
         Args:
             *args: As for a call.
             **kwargs: As for a call.
 
         Returns:
-            The result of a call, and how often each block ran and how many lanes it served.
+            The result, and the number of executions of each block and of the lanes that it served.
 
         Raises:
-            HloBatchError: It is called inside a JAX transformation; and whatever a call raises.
+            HloBatchError: It is called inside a JAX transformation; also any error of a call.
         """
         if is_tracing():
             raise HloBatchError("with_stats cannot be traced", caller(), help="call it outside jax.jit.")
@@ -303,7 +303,7 @@ class BatchedFunction(Generic[P, R]):
 
     @hiding_internal_frames
     def trace(self, *args: Any, **kwargs: Any) -> Traced:
-        """Build the program for arguments of some types, and run nothing.
+        """Build the program for arguments of given types, without running it.
 
         Args:
             *args: As for a call: arrays or ``jax.ShapeDtypeStruct`` with the batch axis, and static arguments.
@@ -313,17 +313,17 @@ class BatchedFunction(Generic[P, R]):
             The program, which can be printed and lowered.
 
         Raises:
-            HloBatchError: What a call raises of the code or the types.
+            HloBatchError: Any error of a call that is about the code or the types.
         """
         call, plan = self._planned(args, kwargs, abstract=True)
         return Traced(plan, call, self._bind)
 
     @hiding_internal_frames
     def start(self, *args: P.args, **kwargs: P.kwargs) -> RunState:
-        """Begin a run that can be left, kept in a file, and gone on with: its state before the first turn.
+        """Begin a run that can be paused, saved to a file, and resumed: its state before the first turn.
 
-        Such a run goes in XLA's loop over all lanes, whatever a call would do, and gives the same bits however often it
-        is left.
+        Such a run uses XLA's loop over all lanes, even where a call would not, and gives the same bits however often it
+        is paused.
 
         Args:
             *args: As for a call.
@@ -333,27 +333,29 @@ class BatchedFunction(Generic[P, R]):
             The state, a pytree of arrays. Inside ``jax.jit`` it is traced.
 
         Raises:
-            HloBatchError: What a call raises of the code or the types.
+            HloBatchError: Any error of a call that is about the code or the types.
         """
         call, plan = self._planned(args, kwargs)
         return long_runs.start(plan, call)
 
     @hiding_internal_frames
     def advance(self, state: RunState, steps: int) -> RunState:
-        """Go on with a run, and leave it again.
+        """Resume a run, and pause it again.
 
         Args:
-            state: Of a run of this function. It stays as it is, and can be gone on from again.
-            steps: Turns of the loop, at most; a turn runs a block, or all of them, for the lanes that wait there. A run
-                that cannot be endless goes to its end. Inside ``jax.jit`` this may be traced, and stacks do not grow.
+            state: A state of a run of this function. It is not changed, and can be resumed again.
+            steps: Largest number of turns of the loop; a turn runs a block, or all blocks, for the lanes that wait
+                there. A run that cannot be endless goes to its end. Inside ``jax.jit`` this may be traced, and stacks
+                do not grow.
 
         Returns:
-            The state then. ``state.done`` says how many inputs came to their end, ``state.is_done`` whether all did.
+            The new state. ``state.done`` is the number of inputs that have ended, ``state.is_done`` whether all have.
 
         Raises:
-            StateError: The state is of another function, or what the function reads outside has changed since.
-            ValueError: ``steps`` is negative, or no int.
-            Interrupted: The user pressed Ctrl-C; how far it came is in ``state`` of the exception.
+            StateError: The state is of another function, or values that the function reads from outside have changed
+                since.
+            ValueError: ``steps`` is negative, or not an int.
+            Interrupted: The user pressed Ctrl-C; the state so far is in ``state`` of the exception.
         """
         if not (is_tracer(steps) or (is_int(steps) and steps >= 0)):
             raise ValueError(f"steps is an int that is not negative, not {steps!r}")
@@ -362,24 +364,25 @@ class BatchedFunction(Generic[P, R]):
 
     @hiding_internal_frames
     def finish(self, state: RunState) -> R:
-        """Go on with a run to its end.
+        """Resume a run, and go on to its end.
 
         Args:
-            state: Of a run of this function. It stays as it is.
+            state: A state of a run of this function. It is not changed.
 
         Returns:
-            What a call gives.
+            The result, as of a call.
 
         Raises:
-            StateError: The state is of another function, or what the function reads outside has changed since.
-            HloBatchError: Whatever else a call raises, such as ``LaneError`` with the results of all others.
-            Interrupted: The user pressed Ctrl-C; how far it came is in ``state`` of the exception.
+            StateError: The state is of another function, or values that the function reads from outside have changed
+                since.
+            HloBatchError: Any other error of a call, such as ``LaneError`` with the results of all other inputs.
+            Interrupted: The user pressed Ctrl-C; the state so far is in ``state`` of the exception.
         """
         self._check_own(state)
         return state.kind.plan.result(long_runs.finish(state))  # type: ignore[no-any-return]
 
     def _check_own(self, state: RunState) -> None:
-        """See to it that a state is of a run of this function, with all that it reads outside as it was."""
+        """Check that a state is of a run of this function, and that values read from outside are unchanged."""
         if not isinstance(state, RunState):
             raise TypeError(f"a state is what start(…) of {self._binder.name!r} gives, not {state!r}")
         plans = self._made(state.kind.call).plans.values()
@@ -388,7 +391,7 @@ class BatchedFunction(Generic[P, R]):
 
     @property
     def signature(self) -> inspect.Signature:
-        """The parameters of the function."""
+        """The signature of the function."""
         return self._binder.signature
 
     def _bind(self, args: Any, kwargs: Any, *, abstract: bool = False) -> Call:
@@ -417,16 +420,16 @@ class BatchedFunction(Generic[P, R]):
         return call, self._plan_with_room(call)
 
     def _plan_with_room(self, call: Call) -> Plan:
-        """The plan with as much room in containers as calls of this kind have needed so far."""
+        """The plan with the capacity of containers that calls of this kind have needed so far."""
         made = self._made(call)
         return self._plan(call, made.rooms.get(self._key(call), 1) if made.rooms else 1)
 
     def _made(self, call: Call) -> Made:
-        """What was made of the function, with all that it reads outside as it is now."""
+        """Everything that was made for the function while values read from outside were as they are now."""
         return self._found(call)[0]
 
     def _found(self, call: Call) -> tuple[Made, list[Any]]:
-        """What was made of the function, and what says what it reads: itself, and objects that it is given."""
+        """The result of ``_made``, and the roots of the values that are read: the function and static objects."""
         given = [leaf.value for _, type_ in call.types for leaf in type_.leaves if isinstance(leaf, Static)]
         objects = [value for value in given if not isinstance(value, UNCHANGING)]
         kept = self._kept_with.setdefault(call.key, Kept()) if objects else self._kept
@@ -434,7 +437,7 @@ class BatchedFunction(Generic[P, R]):
         return kept.find(values), values
 
     def _program(self, defaults: Collection[str], known: Lowered, facts: Facts) -> tuple[Program, Facts]:
-        """The untyped program, made anew each time: its names may stand for something else."""
+        """The untyped program and its facts, made anew each time, as its names may refer to something else."""
         try:
             return program_and_facts(
                 self.function, self.type_inference, facts, follow=self.follow, defaults=defaults, known=known
@@ -443,15 +446,15 @@ class BatchedFunction(Generic[P, R]):
             raise error.at(caller()) from None
 
     def _key(self, call: Call) -> Any:
-        """What calls have in common that run the same program, but for the room that containers have."""
+        """The key of calls that run the same program, except for the capacity of containers."""
         return (*call.key, tracing_context())
 
     def _plan(self, call: Call, room: int = 1) -> Plan:
-        """The plan for a call; found again only for equal types, statics, shared inputs and JAX settings.
+        """The plan for a call, made once for equal types, statics, shared inputs and JAX settings.
 
         Args:
             call: The call.
-            room: How many times as much containers have room for as they have at first: more where they were full.
+            room: Factor on the initial capacity of containers; more than 1 once they were full.
         """
         key = (*self._key(call), room) if room > 1 else self._key(call)
         made, values = self._found(call)
@@ -471,7 +474,7 @@ class BatchedFunction(Generic[P, R]):
 
 
 _PARTS: Final = ("function", "in_axes", "static", "type_inference", "options", "follow")
-"""What a batched function is made of."""
+"""The fields that a batched function is made from, and pickled as."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -498,13 +501,13 @@ class BoundFunction(Generic[Q, R]):
         return self.__func__.with_stats(self.__self__, *args, **kwargs)
 
     def start(self, *args: Q.args, **kwargs: Q.kwargs) -> RunState:
-        """Begin a run that can be left, as ``BatchedFunction.start`` does."""
+        """Begin a run that can be paused, as ``BatchedFunction.start`` does."""
         return self.__func__.start(self.__self__, *args, **kwargs)
 
     def trace(self, *args: Any, **kwargs: Any) -> Traced:
         """Build the program, as ``BatchedFunction.trace`` does.
 
-        What is compiled of it takes arguments as this does, without the object.
+        The compiled function takes its arguments like this method, without the object.
         """
         traced = self.__func__.trace(self.__self__, *args, **kwargs)
         return replace(traced, bind=lambda args, kwargs: traced.bind((self.__self__, *args), kwargs))
@@ -524,7 +527,7 @@ class BoundFunction(Generic[Q, R]):
 
 
 class Decorator(Protocol):
-    """``hb.batch`` with its options."""
+    """The type of ``hb.batch`` with options: a decorator."""
 
     def __call__(self, fun: Callable[P, R], /) -> BatchedFunction[P, R]:
         """The batched function."""
@@ -547,7 +550,7 @@ def _unseen_call(called: BatchedFunction[..., Any]) -> UnsupportedSyntaxError:
 
 
 class BatchOptions(TypedDict, total=False):
-    """The options of ``hb.batch``, which says what they mean."""
+    """The options of ``hb.batch``, which documents them."""
 
     in_axes: Any
     static_argnames: str | Collection[str]
@@ -597,7 +600,7 @@ def batch(  # noqa: PLR0913  # users expect one flat list of keywords
     """Turn a function of one example into a function of a batch. A decorator, with or without options.
 
     The function is ordinary Python: branches, loops, early returns, recursion. Its arguments and its result are pytrees
-    of arrays. The batched function takes and gives them with a batch axis, which the code itself never sees: an array
+    of arrays. The batched function takes and returns them with a batch axis, which the code itself never sees: an array
     is ``[*event]`` in the code and ``[batch, *event]`` outside.
 
     Args:
@@ -606,33 +609,33 @@ def batch(  # noqa: PLR0913  # users expect one flat list of keywords
             lanes without copying it.
         static_argnames: Names of parameters that are Python objects, known when the program is built.
         type_inference: A callable from the types of the arguments to the ``Type`` of the result. Types are inferred
-            without it; what it gives is checked.
-        follow: Whether functions of yours that have no decorator, and branch on what differs between lanes, become
-            parts of the program. Other functions are traced by JAX, and so are all functions of libraries.
-        max_stack_depth: Depth of each stack at first, in frames. A stack that is full grows while the function runs, to
-            65,536 frames if that is more; inside ``jax.jit`` it does not.
+            without it; its result is checked.
+        follow: Whether functions of yours that have no decorator, and branch on values that differ between lanes,
+            become parts of the program. Other functions are traced by JAX, and so are all functions of libraries.
+        max_stack_depth: Initial depth of each stack, in frames. A stack that is full grows while the function runs, up
+            to 65,536 frames or this depth, whichever is more; inside ``jax.jit`` it does not.
         max_stack_bytes: Memory that all stacks together may grow to, in bytes; None for as much as there is.
-        max_steps: Number of blocks that one input may run before it is stopped; None for no limit. Code of its own for
-            each lane has other blocks than the loop over all lanes.
+        max_steps: Number of blocks that one input may run before it is stopped; None for no limit. Kernels count other
+            blocks than the loop over all lanes.
         lanes: Number of inputs in flight at once; all others wait in a queue. None for as many as keep the machine
             busy.
-        threads: Number of parts of the batch that run side by side, each in a thread, when the function is called by
-            itself and not inside another JAX transformation, or runs as code of its own for each lane. None for one per
-            core on a CPU, if that pays, else one.
+        threads: Number of parts of the batch that run side by side, each in a thread, when the function is called
+            outside of other JAX transformations, or runs as a kernel. None for one per core on a CPU, if that pays,
+            else one.
         schedule: Which block runs next: ``"auto"``, ``"earliest"``, ``"most_lanes"``, ``"cost"`` or ``"sweep"``.
         dispatch: How the loop over all lanes gets to a block: ``"auto"``, ``"case"``, ``"chain"``, ``"guarded"`` or
-            ``"sweep"``; or ``"kernel"``, on a CPU, for code of its own for each lane in place of that loop.
+            ``"sweep"``; or ``"kernel"``, on a CPU, for machine code that runs each lane without that loop.
         optimizations: Passes to switch off, for measurement.
-        max_tape: Frames of each tape of a reverse-mode derivative at first; one or two for each block that an input
+        max_tape: Initial frames of each tape of a reverse-mode derivative; one or two for each block that an input
             runs. A tape grows as stacks do; inside ``jax.jit`` it does not.
-        checkpoint_loops: Whether a reverse-mode derivative goes back through loops stretch by stretch, each of which it
-            computes again, so that the tape of ``n`` turns is as long as the root of ``2 n``, and some more: for loops
-            of very many turns, whose turns are computed twice then.
-        timeout: Seconds that a call may take, when the function is called by itself and not inside another JAX
-            transformation; it is looked at after some tenths of a second each. None for no limit.
-        progress: Whether such a call tells how far it is, in a line on standard error or in a notebook's output; or a
-            function that is told instead, with an ``hb.Progress``.
-        **others: Options of ``jax.jit`` and ``jax.vmap``, which are refused with what to do instead.
+        checkpoint_loops: Whether a reverse-mode derivative goes back through loops in stretches, each of which it
+            computes again, so that the tape of ``n`` turns is little longer than ``sqrt(2 n)``. It is for loops of very
+            many turns, whose turns are then computed twice.
+        timeout: Seconds that a call may take, when it is outside of other JAX transformations; checked every few tenths
+            of a second. None for no limit.
+        progress: Whether such a call reports its progress, in a line on standard error or in a notebook's output; or a
+            function that is called with an ``hb.Progress`` instead.
+        **others: Options of ``jax.jit`` and ``jax.vmap``, which are refused with advice.
 
     Returns:
         The batched function. It may be called, traced, lowered and compiled, and used inside ``jax.jit``, ``jax.vmap``,
@@ -640,8 +643,8 @@ def batch(  # noqa: PLR0913  # users expect one flat list of keywords
 
     Raises:
         BatchTypeError: An option is unknown, or one of JAX's; the message says what to write instead.
-        TypeError: ``fun`` is no function.
-        ValueError: An option has a value that it cannot have.
+        TypeError: ``fun`` is not a function.
+        ValueError: An option has a value that it may not have.
 
     Examples:
         >>> import hlobatch as hb, jax.numpy as jnp

@@ -1,6 +1,6 @@
-"""Switches read from the environment, in one place.
+"""Settings read from the environment, in one place.
 
-Every switch is read when it is needed, never at import, so that a test or a shell can set it for one run.
+A setting is read whenever it is needed, never at import, so that a test or a shell can set it for one run.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ INITIAL_STACK_DEPTH = 32
 """Frames each stack holds before it has to grow (the default of ``max_stack_depth``)."""
 
 STACK_DEPTH_LIMIT = 1 << 16
-"""Frames beyond which a growing stack is taken for endless recursion."""
+"""Depth in frames beyond which a growing stack is taken for endless recursion."""
 
 
 def dump_directory() -> Path | None:
-    """Folder that receives the numbered IR after each stage (``HLOBATCH_DUMP_IR``), or None."""
+    """Folder to write the numbered IR to after each stage (``HLOBATCH_DUMP_IR``); None for no dumps."""
     value = os.environ.get("HLOBATCH_DUMP_IR")
     return Path(value) if value else None
 
@@ -32,11 +32,11 @@ def verify_each() -> bool:
 
 
 def profile() -> Path | None:
-    """File with what was measured of this machine (``HLOBATCH_PROFILE``), or None for what hlobatch was tried on."""
+    """File with measurements of this machine (``HLOBATCH_PROFILE``); None for the built-in measurements."""
     value = os.environ.get("HLOBATCH_PROFILE")
     return Path(value) if value else None
 
 
 def names_xla_flag(name: str) -> bool:
-    """Whether the user set a flag of XLA's (``XLA_FLAGS``)."""
+    """Whether ``XLA_FLAGS`` sets an XLA flag."""
     return name in os.environ.get("XLA_FLAGS", "")

@@ -1,4 +1,4 @@
-"""What is told: what a command prints, on standard output, how far a run is, on standard error, objects in short."""
+"""Output to the user: commands' output on standard output, progress on standard error, and short object reprs."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from typing import Any, Final, NamedTuple
 from hlobatch.diagnostics import HloBatchError
 
 BAR_CHARACTERS: Final = 30
-"""Of a bar of progress."""
+"""Length of a progress bar."""
 
 
 ONE_LINE: Final = 240
-"""Characters that an object's ``repr`` has of its types."""
+"""Characters of an object's ``repr`` that are for its types."""
 
 
 def repr_of_settings(settings: Any) -> str:
-    """The ``repr`` of a dataclass of settings: those alone that are not what they are by default."""
+    """The ``repr`` of a dataclass of settings, with only those that differ from their defaults."""
     named = [(given.name, getattr(settings, given.name)) for given in fields(settings)]
     defaults = {given.name: given.default for given in fields(settings)}
     changed = ", ".join(f"{name}={value!r}" for name, value in named if value != defaults[name])
@@ -29,21 +29,21 @@ def repr_of_settings(settings: Any) -> str:
 
 
 def folded(title: str, text: str) -> str:
-    """What a notebook shows of an object with a long text: its title, which opens to the text."""
+    """The HTML that a notebook shows for an object with a long text: a title that opens to the text."""
     title, text = html.escape(title), html.escape(text)
     return f"<details><summary><code>{title}</code></summary><pre>{text}</pre></details>"
 
 
 class UsageError(Exception):
-    """Something in the command line is wrong; the text says what."""
+    """An error in the command line, described by its message."""
 
 
 def say(*values: Any, sep: str = " ", end: str = "\n") -> None:
-    """``print``, written at once.
+    """Print, and flush.
 
     Raises:
         HloBatchError: The disk is full, or the encoding of the terminal lacks a character.
-        BrokenPipeError: Whoever reads has seen enough.
+        BrokenPipeError: The reader has closed the pipe.
     """
     try:
         with _writing():
@@ -75,19 +75,19 @@ def _writing() -> Iterator[None]:
 
 
 def _discard() -> None:
-    """Let nobody read the rest: Python would fail again as it writes that at exit."""
+    """Redirect standard output to the null device, since Python would fail again when it flushes at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class Progress(NamedTuple):
-    """How far a run is.
+    """The progress of a run.
 
     Attributes:
         name: The user's name for the function.
-        done: Inputs that have come to their end.
-        total: Inputs in all; None if that is not known.
-        seconds: Since the run began.
-        is_last: Whether nothing more is told of it.
+        done: Number of inputs that have ended.
+        total: Number of all inputs; None if that is not known.
+        seconds: Seconds since the run began.
+        is_last: Whether this is the run's last report.
     """
 
     name: str
@@ -106,14 +106,14 @@ class Progress(NamedTuple):
 
 
 class Line:
-    """A line on standard error, or an output of a notebook's cell, that is written over itself."""
+    """A line on standard error, or an output of a notebook cell, that is overwritten by each report."""
 
     def __init__(self) -> None:
         self._handle: Any = None
         self._width = 0
 
     def __call__(self, progress: Progress) -> None:
-        """Tell how far a run is."""
+        """Show a progress report."""
         if _shows_outputs():
             self._show(progress)
             return
@@ -132,6 +132,6 @@ class Line:
 
 
 def _shows_outputs() -> bool:
-    """Whether a notebook is there to show what is displayed."""
+    """Whether the code runs in a notebook that shows displayed objects."""
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     return shell is not None and hasattr(shell, "kernel")

@@ -1,8 +1,8 @@
-"""``hb.Context``: the predecessor's way in, so that programs written for it have a home.
+"""``hb.Context``: the interface of the predecessor, for programs that were written for it.
 
 ``ctx.batch(type_inference=…)`` is ``hb.batch`` whose result also takes options at the call: ``dry_run``, ``stackless``,
-``max_stack_depth``, ``backend`` and ``block_code_cache``, which choose among the plain Python, the eager interpreters
-and the compiled program. Code is single-example, as everywhere in hlobatch.
+``max_stack_depth``, ``backend`` and ``block_code_cache``, which choose among plain Python, the eager interpreters and
+the compiled program. Code is single-example, as everywhere in hlobatch.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class ContextFunction:
             *args: Arguments with a batch axis, arrays ``[batch, *event]``; in a dry run, of one example.
             dry_run: Whether to run the plain Python.
             stackless: Whether to run the paper's local static autobatching (algorithm 1), eagerly.
-            max_stack_depth: Depth of each stack at first, in frames; None for that of the function's options.
+            max_stack_depth: Initial depth of each stack, in frames; None for that of the function's options.
             backend: The array library to run on eagerly, stackless or on the virtual machine (algorithm 2); None
                 compiles.
             block_code_cache: Compiled straight-line code of the eager executors, kept between calls.
@@ -67,7 +67,7 @@ class ContextFunction:
             The result, arrays ``[batch, *event]``; in a dry run, of one example.
 
         Raises:
-            HloBatchError: Whatever a call of a batched function raises.
+            HloBatchError: Any error of a call of a batched function.
         """
         if dry_run:
             with disable_batching():
@@ -107,7 +107,7 @@ class Context:
         """A decorator that batches a function.
 
         Args:
-            type_inference: Optional: from a list of argument types to the result's type; checked against inference.
+            type_inference: Maps a list of argument types to the result's type, which is checked; None to infer it.
 
         Examples:
             >>> import hlobatch as hb, jax.numpy as jnp
@@ -132,7 +132,7 @@ class Context:
 
         Args:
             function: The function of one example.
-            type_inference: From a list of argument types to the result's type; checked against inference.
+            type_inference: Maps a list of argument types to the result's type, which is checked; None to infer it.
 
         Returns:
             The batched function, which is also kept in ``functions``.
