@@ -53,10 +53,10 @@ from hlobatch.transforms.pipeline import observed
 from hlobatch.transforms.registry import passes
 
 MODULES: Final = (".mlir", ".mlirbc")
-"""How files that hold modules end."""
+"""Suffixes of files that hold modules of the dialect."""
 STAGES: Final = ("frontend", "typed", "lowered", "machine")
 OF_DIALECT: Final = ("typed", "lowered")
-"""Stages at which a program is one of the dialect."""
+"""Stages whose programs can be written in the dialect."""
 PASSES: Final = tuple(field.name.replace("_", "-") for field in fields(Optimizations))
 
 ARGS_HELP: Final = """\
@@ -84,7 +84,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SyntaxError as error:  # in the user's file
         print(*traceback.format_exception_only(error), sep="", end="", file=sys.stderr)
         return 1
-    except BrokenPipeError:  # whoever reads has seen enough
+    except BrokenPipeError:  # the reader has closed the pipe
         return 1
     return 0
 
@@ -117,7 +117,7 @@ def trace_command(options: argparse.Namespace) -> None:
 
 
 def lower_command(options: argparse.Namespace) -> None:
-    """Print what the program is lowered to."""
+    """Print the module that the program is lowered to."""
     traced = _traced(_with_options(load(options.target), options), options)
     say(traced.lower().as_text(options.dialect, debug_info=options.debug_info))
 
@@ -141,7 +141,7 @@ def run_command(options: argparse.Namespace) -> None:
 
 
 def export_command(options: argparse.Namespace) -> None:
-    """Write a function to a file that runs without its code, and print what its modules take and give.
+    """Write a function to a file that runs without its code, and print what its modules take and return.
 
     A batch of size 0 or of a size with a name, as in "i32[b]", stands for batches of any size.
     """
@@ -168,7 +168,7 @@ def export_command(options: argparse.Namespace) -> None:
 
 
 def _described(artifact: Artifact) -> list[str]:
-    """What the modules of an artifact take and give."""
+    """Lines that describe the operands and results of an artifact's modules."""
     limits = artifact.manifest
     steps = "any number of" if limits.max_steps is None else str(limits.max_steps)
     bare = ["(module.stablehlo first takes the size of the batch, i32[])"] if limits.batch is None else []
@@ -180,14 +180,14 @@ def _described(artifact: Artifact) -> list[str]:
 
 
 def _inputs(options: argparse.Namespace) -> dict[str, Any]:
-    """The arrays of the file that is named."""
+    """The arrays in the input file."""
     try:
-        with Path(options.inputs).open("rb") as file:  # NumPy leaves one that is damaged open
+        with Path(options.inputs).open("rb") as file:  # NumPy does not close a damaged file
             arrays = np.load(file)
             return {"arr_0": arrays} if isinstance(arrays, np.ndarray) else dict(arrays)
     except FileNotFoundError:
         raise UsageError(f"there is no file {options.inputs!r}") from None
-    except Exception as error:  # noqa: BLE001  # NumPy lets through what its parts raise, of eight kinds at least
+    except Exception as error:  # noqa: BLE001  # NumPy passes on errors of at least eight kinds
         raise HloBatchError(
             f"{options.inputs} cannot be read as .npz: {str(error) or type(error).__name__}",
             help="write it with numpy.savez, as arrays of numbers.",
@@ -195,7 +195,7 @@ def _inputs(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _run_module(options: argparse.Namespace) -> None:
-    """Run a module that was written down, by hand or by ``trace --mlir``."""
+    """Run a module from a file, written by hand or by ``trace --mlir``."""
     path = Path(options.target)
     if not path.is_file():
         raise UsageError(f"there is no file {options.target!r}")
@@ -243,7 +243,7 @@ def _print_after(function: BatchedFunction[..., Any], options: argparse.Namespac
 
 
 _MODULE: Final = "__hlobatch_main__"
-"""What the user's file is called as a module, as Python calls a script ``__main__``."""
+"""Module name of the user's file while it runs, like ``__main__`` for a script."""
 
 
 def load(target: str) -> BatchedFunction[..., Any]:
@@ -271,18 +271,18 @@ def load(target: str) -> BatchedFunction[..., Any]:
 
 
 def _imported(name: str) -> ModuleType:
-    """The module of a dotted name."""
+    """The module with a dotted name."""
     sys.path.insert(0, str(Path.cwd()))
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
-        if error.name is None or not f"{name}.".startswith(f"{error.name}."):  # another one, which it imports
+        if error.name is None or not f"{name}.".startswith(f"{error.name}."):  # a module that it imports is missing
             raise
         raise UsageError(f"there is no Python module {name!r}") from None
 
 
 def _run(file: str) -> ModuleType:
-    """The module that a file makes when it is run."""
+    """The module that running a file makes."""
     path = Path(file)
     spec = importlib.util.spec_from_file_location(_MODULE, path)
     if not path.is_file() or spec is None or spec.loader is None:
@@ -295,7 +295,7 @@ def _run(file: str) -> ModuleType:
 
 
 def _with_options(function: BatchedFunction[..., Any], options: argparse.Namespace) -> BatchedFunction[..., Any]:
-    """The function with the options of the command line in place of its own."""
+    """The function with options from the command line in place of its own."""
     changed = {
         "max_stack_depth": options.depth,
         "max_steps": options.max_steps,
@@ -336,10 +336,10 @@ _ARRAY: Final = re.compile(r"(?P<dtype>[a-z][a-z0-9_]*(?:<[a-z0-9]+>)?)\[(?P<sha
 
 
 def parse_arguments(text: str) -> Arguments:
-    """``"i32[b], f32[b,3]"`` as arguments; see ``ARGS_HELP``.
+    """Parse arguments such as ``"i32[b], f32[b,3]"``; see ``ARGS_HELP``.
 
     Raises:
-        UsageError: It is not written so.
+        UsageError: The text has another form.
     """
     return _ArgumentParser(text).arguments()
 
@@ -367,7 +367,7 @@ class _ArgumentParser:
         return Arguments(tuple(map(self._value, call.args)), keyword)
 
     def _name(self, match: re.Match[str]) -> str:
-        """Stands for one array."""
+        """The name that stands for an array while the text is parsed."""
         name = f"_{len(self.arrays)}"
         try:
             shape = jax.export.symbolic_shape(match["shape"], scope=self.scope) if match["shape"].strip() else ()
@@ -413,7 +413,7 @@ _NUMBERS: Final = (
 
 
 def as_json(result: Any) -> str:
-    """A result on one line: arrays as nested lists, keys as their words, complex numbers and other leaves as text."""
+    """A result on one line: arrays as nested lists, keys as their words, complex numbers and other objects as text."""
 
     def plain(leaf: Any) -> Any:
         if isinstance(leaf, jax.Array) and is_key(leaf):
@@ -424,7 +424,7 @@ def as_json(result: Any) -> str:
 
 
 def _leaves(value: Any) -> Any:
-    """What stands for an object that JSON does not know: the leaves of a pytree, or its text."""
+    """A form of an object that JSON has: the leaves of a pytree, or the object as text."""
     leaves = jax.tree.leaves(value)
     return str(value) if leaves == [value] else leaves
 
@@ -487,7 +487,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _command(commands: Any, name: str, function: Callable[[argparse.Namespace], None], summary: str) -> Any:
-    """A command with the options that all have."""
+    """A command with the options that all commands have."""
     command = commands.add_parser(
         name,
         help=summary,

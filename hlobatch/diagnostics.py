@@ -1,8 +1,8 @@
 """Source locations and the errors users see.
 
-In: what was found, where, and what to do about it. Out: an exception whose text is
-``file:line:column: error: …``, the source line with the whole span underlined, notes with spans of their own, and
-``help: …``. Invariant: a message speaks of the user's names and the user's file, never of ours.
+An error says what was found, where, and what to do about it. Its text is ``file:line:column: error: …``, the source
+line with the whole span underlined, notes with spans of their own, and ``help: …``. Invariant: a message uses the names
+in the user's code and the user's files, never hlobatch's.
 """
 
 from __future__ import annotations
@@ -49,21 +49,21 @@ class Location:
     def from_offsets(
         cls, file: str, line: int, offset: int, end_line: int, end_offset: int, function: str = ""
     ) -> Location:
-        """A span as Python gives it: columns from 0, in bytes of UTF-8."""
+        """A span from Python's offsets: columns from 0, in bytes of UTF-8."""
         return cls(file, line, _column(file, line, offset), end_line, _column(file, end_line, end_offset), function)
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column}"
 
     def __reduce__(self) -> str | tuple[Any, ...]:
-        """``UNKNOWN`` is one object in each process."""
+        """Pickle ``UNKNOWN`` by name, so that it remains one object per process."""
         fields = (self.file, self.line, self.column, self.end_line, self.end_column, self.function)
         return "UNKNOWN" if self is UNKNOWN else (Location, fields)
 
     @property
     def source_line(self) -> str:
-        """The first line of the span, without its newline (empty when the file cannot be read)."""
-        if "\0" in self.file:  # no file has such a name, and Python does not look
+        """The first line of the span, without its newline; empty if the file cannot be read."""
+        if "\0" in self.file:  # no file can have this name, and linecache would raise
             return ""
         return linecache.getline(self.file, self.line).rstrip("\n")
 
@@ -108,33 +108,32 @@ class Note:
 
 
 class HloBatchError(Exception):
-    """Base of every error that hlobatch raises on purpose.
+    """Base class of the errors that hlobatch raises on purpose.
 
     Attributes:
         message: What was found, one sentence.
-        location: The user's span it is about.
+        location: The span in the user's code.
         notes: Further places.
         help: What to do about it.
     """
 
     label: ClassVar[str] = "error"
     may_grow: tuple[tuple[str, int], ...] = ()
-    """Variables whose containers may have to grow, and at which depth, if that is what is wrong."""
+    """If the error would go away if containers grew: the variables that hold them, each with the container's depth."""
     none_or_value: str = ""
-    """The variable that is None on one path and a value on another, if that is what is wrong."""
+    """If a variable is None on one path and a value on another: the variable."""
     goes_over: bool = False
-    """Whether all that is wrong is that a comprehension goes over a container of which lanes have more or fewer items.
-    """
+    """Whether the only error is that a comprehension goes over a container whose length differs between lanes."""
     orders: frozenset[frozenset[Any]] = frozenset()
-    """The keys of dicts that are in one order on one path and in another on another, if that is what is wrong."""
+    """If dicts with the same keys have them in different orders on two paths: these sets of keys."""
     look_on: Callable[[], Sequence[HloBatchError]] | None = None
-    """Finds what else is wrong in the same way in the same program, as if what this error is about were mended; only
-    while the program is being built."""
+    """Finds further errors of the same kind in the program, as if this one were mended; only set while the program is
+    being built.
+    """
     within: tuple[Location, ...] = ()
-    """Where it is in code that is none of the user's, if that is why it is said of a call."""
+    """If an error of library code is reported at the user's call: its places in the library code."""
     about: Any = None
-    """What is too little for what is done with it, if that is what is wrong: a class of Python's containers, or where
-    such are in what code is given."""
+    """If a container cannot do what was asked of it: its Python class, or the places where the arguments have it."""
 
     def __init__(
         self,
@@ -148,18 +147,18 @@ class HloBatchError(Exception):
         self.location = location
         self.notes = tuple(notes)
         self.help = help
-        Exception.__init__(self, self.render())  # not that of a user's class that an error is also one of
+        Exception.__init__(self, self.render())  # not super(): the error may also be of a user's class
 
     @property
     def places(self) -> list[Location]:
-        """All places that it names, and those that it stands for."""
+        """All locations in the error: its own, those in library code, and those of its notes."""
         return [self.location, *self.within, *(note.location for note in self.notes)]
 
     def __str__(self) -> str:
-        return Exception.__str__(self)  # a KeyError's own would be the text as it is written in Python
+        return Exception.__str__(self)  # KeyError.__str__ would give the repr
 
     def render(self) -> str:
-        """The whole diagnostic as text."""
+        """The whole error message."""
         where = "" if self.location is UNKNOWN else f"{self.location}: "
         lines = [f"{where}{self.label}: {self.message}", *self.location.underlined()]
         if self.location.function:
@@ -171,11 +170,11 @@ class HloBatchError(Exception):
         return "\n".join(lines)
 
     def with_note(self, note: Note) -> Self:
-        """This error with one more note, as raised again on the way up through a call site."""
+        """This error with one more note, as for a call site that it passes through."""
         return self._with(notes=(*self.notes, note))
 
     def called_from(self, location: Location) -> Self:
-        """This error of a function, as who called it sees it: at the call, where the function is none of the user's."""
+        """This error as the caller sees it: with a note for the call, or at the call of a library function."""
         if not is_of_prelude(self.location.file):
             is_seen = not is_of_prelude(location.file)
             return self.with_note(Note("called from here", location)) if is_seen else self
@@ -183,25 +182,25 @@ class HloBatchError(Exception):
         return self._with(location=location, notes=notes, within=(*self.within, self.location))
 
     def at(self, location: Location) -> Self:
-        """This error with a place, if it has none yet."""
+        """This error with a location, if it has none yet."""
         return self if self.location is not UNKNOWN else self._with(location=location)
 
     def in_users_code(self, location: Location) -> Self:
-        """This error with a place in the user's code, without those that it has in ours."""
+        """This error, moved to a location in the user's code if it is in hlobatch's, without its notes there."""
         if self.location is not UNKNOWN and not is_internal(self.location.file):
             return self
         notes = tuple(note for note in self.notes if not is_internal(note.location.file))
         return self._with(location=location, notes=notes)
 
     def between_turns(self) -> Self:
-        """This error, said of what is the same in every lane, and differs between turns of a loop or calls."""
+        """This error with a message about differences between turns or calls in place of differences between lanes."""
         return self._with(message=self.message.replace("between lanes", "between turns or calls"))
 
     def _with(self, **changes: Any) -> Self:
         return _restored(type(self), self.__dict__ | changes)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """As it is: its class may take other arguments than exceptions do, or be one that was made by ``as_also``."""
+        """Pickled by its attributes: its class may take other arguments, or be one that ``as_also`` made."""
         return _unpickled, (_made_of(type(self)), self.__dict__)
 
 
@@ -211,7 +210,7 @@ def _unpickled(kinds: Sequence[Any], attributes: Mapping[str, Any]) -> HloBatchE
 
 
 def _made_of(kind: type) -> tuple[type, ...]:
-    """The classes that ``as_also`` made a class of, or the class itself."""
+    """The classes from which ``as_also`` made a class; the class itself if it was not made so."""
     made_of: tuple[type, ...] = vars(kind).get(_PARENTS, (kind,))
     return made_of
 
@@ -220,7 +219,7 @@ _PARENTS: Final = "_made_of"
 
 
 def _restored(kind: type[H], attributes: Mapping[str, Any]) -> H:
-    """The error that has these attributes."""
+    """The error of this class with these attributes."""
     error = kind.__new__(kind)
     error.__dict__.update(attributes)
     error.args = (error.render(),)
@@ -250,14 +249,14 @@ class BatchTypeError(HloBatchError, TypeError):
 
 
 class LaneError(HloBatchError):
-    """Something went wrong in some lanes only; the other lanes' results are kept.
+    """An error in some lanes only; the other lanes' results are kept.
 
     Attributes:
-        lanes: Indices into the batch of the inputs concerned.
-        outputs: The results of the whole batch; rows of inputs that are unfinished are not meaningful.
-        unfinished: Indices of all inputs without a result: those concerned, and those that had not started, or were
-            stopped by something else.
-        errors: What lanes raised, by lane: the user's own exceptions, of the first thousand lanes that did.
+        lanes: Indices into the batch of the inputs with the error.
+        outputs: The results of the whole batch; rows of unfinished inputs are not meaningful.
+        unfinished: Indices of all inputs without a result: those with the error, and those that had not started or were
+            stopped for another reason.
+        errors: The user's own exceptions, by lane, for the first thousand lanes that raised one.
     """
 
     def __init__(
@@ -279,22 +278,22 @@ class LaneError(HloBatchError):
 
 
 def as_also(kind: type[E], other: type[BaseException]) -> type[E]:
-    """A class of ours that is also one of the user's, so that ``except ValueError`` catches it."""
+    """A class that is a subclass of both, so that ``except ValueError`` catches it; ``kind`` if there cannot be one."""
     if issubclass(kind, other):
         return kind
     try:
         text = f"A {kind.__name__} that is a {other.__name__}."
         return type(kind.__name__, (kind, other), {"__doc__": text, _PARENTS: (*_made_of(kind), other)})
-    except TypeError:  # instances of the two are laid out differently
+    except TypeError:  # the memory layouts of the two conflict
         return kind
 
 
 class LimitError(RuntimeError):
-    """A lane comes to what is a limit of this package, and none of Python's: no handler of the program catches it."""
+    """A lane reaches a limit of hlobatch, which Python does not have: no handler in the program catches it."""
 
 
 class MissingValueError(LimitError):
-    """A lane has None where what is held is arrays: as its result, or as an item of a list that grows.
+    """A lane has None where arrays are stored: as its result, or as an item of a list that grows.
 
     Fix: give a number in place of None, `return -1 if found is None else found`, or a flag beside it.
     """
@@ -303,11 +302,11 @@ class MissingValueError(LimitError):
 class CapacityError(LimitError):
     """A container of a lane, such as a list that is used as a stack, has no room for another item.
 
-    Fix: say how many items it may hold, `stack = hb.capacity([], 1000)`. Outside of ``jax.jit``, containers that were
-    given no capacity grow by themselves.
+    Fix: declare how many items it may hold, `stack = hb.capacity([], 1000)`. Outside of ``jax.jit``, containers without
+    a declared capacity grow by themselves.
 
     Attributes:
-        may_grow: Whether the container was given no capacity.
+        may_grow: Whether the container has no declared capacity.
     """
 
     def __init__(self, message: str, may_grow: bool = False) -> None:
@@ -330,14 +329,14 @@ class StepLimitError(LaneError):
 
 
 class TimeLimitError(LaneError, TimeoutError):
-    """Some inputs had not been finished when the ``timeout`` of a call was over; what was finished is kept.
+    """Some inputs were not finished when the ``timeout`` of a call was reached; the results so far are kept.
 
     Fix: raise ``timeout``, or go on from time to time with ``f.start``, ``f.advance`` and ``f.finish``.
     """
 
 
 class StateError(HloBatchError):
-    """A state is none of a run that this function can go on with.
+    """A state does not belong to a run that this function can resume.
 
     It is of another function, of arguments of other types, of a function that has changed since, or of another version
     of hlobatch or JAX.
@@ -347,13 +346,13 @@ class StateError(HloBatchError):
 
 
 class Interrupted(KeyboardInterrupt):
-    """The user interrupted a run (Ctrl-C); what was finished until then is kept.
+    """The user interrupted a run (Ctrl-C); the results so far are kept.
 
     Attributes:
-        outputs: The results of the whole batch; rows of inputs that are unfinished are not meaningful. None if the run
-            was interrupted before any came back.
+        outputs: The results of the whole batch; rows of unfinished inputs are not meaningful. None if the run was
+            interrupted before there were any.
         unfinished: Indices of all inputs without a result.
-        state: Where ``f.advance`` or ``f.finish`` was interrupted, how far it came, to go on from; else None.
+        state: The state to resume from, if ``f.advance`` or ``f.finish`` was interrupted; else None.
     """
 
     def __init__(self, message: str, *, outputs: Any = None, unfinished: Collection[int] = ()) -> None:
@@ -364,14 +363,14 @@ class Interrupted(KeyboardInterrupt):
 
 
 class KernelError(HloBatchError):
-    """A function was to run as code of its own, with ``dispatch="kernel"``, and cannot. The message says why.
+    """A function was to run as a kernel, with ``dispatch="kernel"``, and cannot. The message says why.
 
-    Fix: leave ``dispatch`` out, or rewrite what the message names.
+    Fix: leave ``dispatch`` out, or rewrite the code that the message names.
     """
 
 
 class DerivativeError(HloBatchError):
-    """A derivative was asked for that there is none of. The message says of what, and why.
+    """A derivative was asked for that does not exist. The message says of which code, and why.
 
     Fix: give the code a derivative with ``jax.custom_jvp`` or ``jax.custom_vjp``, or keep it out with
     ``jax.lax.stop_gradient``.
@@ -379,7 +378,7 @@ class DerivativeError(HloBatchError):
 
 
 class ArtifactError(HloBatchError):
-    """A function cannot be exported, or a file is no artifact of hlobatch that can be run here.
+    """A function cannot be exported, or a file is not an artifact that can be run here.
 
     Fix: the message says what cannot be described; a file that is damaged, or was written by or for something else, has
     to be exported again.
@@ -387,7 +386,7 @@ class ArtifactError(HloBatchError):
 
 
 class ProfileError(HloBatchError):
-    """The file that ``HLOBATCH_PROFILE`` names does not say what a machine takes for what.
+    """The file that ``HLOBATCH_PROFILE`` names is not a profile of a machine.
 
     Fix: write one with ``python -m benchmarks.calibrate FILE``, or unset the variable.
     """
@@ -413,7 +412,7 @@ class VerificationError(HloBatchError):
 
 
 def name_lanes(lanes: Collection[int], limit: int = 8) -> str:
-    """``lane 3``, ``lanes 1, 4, 7``, ``lanes 0, 1, … (1000 in all)``: how an error names batch members."""
+    """Lanes as an error names them: ``lane 3``, ``lanes 1, 4, 7``, ``lanes 0, 1, … (1000 in all)``."""
     shown = ", ".join(str(int(lane)) for lane in list(lanes)[:limit])
     if len(lanes) == 1:
         return f"lane {shown}"
@@ -423,7 +422,7 @@ def name_lanes(lanes: Collection[int], limit: int = 8) -> str:
 
 @dataclass
 class ErrorCollector:
-    """Gathers errors so that a user sees all of them at once, then raises."""
+    """Collects errors, to raise them together."""
 
     errors: list[HloBatchError] = field(default_factory=list)
 
@@ -431,7 +430,7 @@ class ErrorCollector:
         self.errors.append(error)
 
     def raise_first(self) -> None:
-        """Raise the first error, the others attached to its text."""
+        """Raise the first error, with the others as notes."""
         if not self.errors:
             return
         first, *rest = self.errors
@@ -448,12 +447,12 @@ _LIBRARY_FILES: Final = ("/contextlib.py", "/functools.py")
 
 
 def is_internal(file: str) -> bool:
-    """Whether a file is hlobatch's own or of a library below it, and not the user's."""
+    """Whether a file is hlobatch's own, or of a library that it uses, and not the user's."""
     return file.startswith(_INTERNAL) or file.endswith(_LIBRARY_FILES) or any(part in file for part in _LIBRARIES)
 
 
 def without_internal_frames(error: E, is_internal: Callable[[str], bool] = is_internal) -> E:
-    """``error`` with the traceback frames of internal files taken out, here and in what caused it."""
+    """The error without traceback frames of internal files, and so for its causes."""
     if error.__cause__ is not None:
         without_internal_frames(error.__cause__, is_internal)
     frames: list[types.TracebackType] = []
@@ -469,12 +468,12 @@ def without_internal_frames(error: E, is_internal: Callable[[str], bool] = is_in
 
 
 def shown(error: HloBatchError) -> HloBatchError:
-    """An error as the user is to see it: where their code is, and not how it was found (``config`` switches)."""
+    """An error with the traceback that users see, without internal frames unless ``config`` asks for them."""
     return error if config.internal_frames_shown() else without_internal_frames(error)
 
 
 def hiding_internal_frames(function: Callable[P, T]) -> Callable[P, T]:
-    """An entry point whose errors are ``shown``."""
+    """A decorator for entry points, whose errors are ``shown``."""
 
     @functools.wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> T:

@@ -3,16 +3,17 @@
 An artifact is a zip file::
 
     manifest.json        format version, the function's name and parameters, its inputs and results as schemas
-    module.mlirbc        what ``Artifact.call`` runs: portable StableHLO that is called as ``jax.export`` calls its own
-    module.stablehlo     the bare portable StableHLO artifact, for other consumers, where there is one
-    lanes.…              the code of lanes, where it was asked for: ``artifacts/lane_code.py``
-    SHA256SUMS           checksums of the others
+    module.mlirbc        the module that ``Artifact.call`` runs: portable StableHLO with ``jax.export``'s calling
+    convention
+    module.stablehlo     the bare portable StableHLO artifact, for other consumers, if there is one
+    lanes.…              the kernel, if it was asked for: ``artifacts/lane_code.py``
+    SHA256SUMS           checksums of the other files
 
-The exported function takes and gives flat arrays, then a code that says whether every lane was finished, and what
-became of each. ``call`` checks them, so a loaded program is never silently wrong either.
+The exported function takes and returns flat arrays, then a code that says whether every lane was finished, and the
+status of each. ``call`` checks them, so a loaded program is never silently wrong either.
 
-Format versions: 3 has checksums, and names the parameters; in 2 and 1 the module is ``module.jax``, what
-``jax.export`` serializes; 2 says along which axes the batch is, in 1 it is the first of each array that has one.
+Format versions: 3 has checksums and the names of parameters; in 2 and 1 the module is ``module.jax``, as serialized by
+``jax.export``; 2 has the batch axis of each array, which in 1 is always the first.
 """
 
 from __future__ import annotations
@@ -57,13 +58,13 @@ class Artifact:
     """An exported batched function.
 
     Attributes:
-        manifest: What the file says of the function: name, parameters, types, format.
+        manifest: The description of the function in the file: name, parameters, types, format.
         exported: The module that ``call`` runs.
         stablehlo: The bare portable artifact, as bytes, for a CPU: operands ``[sizes…, inputs…]``, results
-            ``[results…, stopped, status]``. Results of stopped inputs are NaN, or the least number, or ``False``. None
-            where some operation has no form in StableHLO.
-        lanes: The code of lanes, which ``call`` runs on a machine of its kind; None if it has none, or if it was loaded
-            without.
+            ``[results…, stopped, status]``. Results of stopped inputs are NaN, the least integer, or ``False``. None if
+            some operation has no form in StableHLO.
+        lanes: The kernel, which ``call`` runs on a machine of its kind; None if there is none, or if it was not
+            loaded.
     """
 
     manifest: Manifest
@@ -91,17 +92,17 @@ class Artifact:
 
     @property
     def results(self) -> tuple[str, ...]:
-        """The arrays that both modules give, as in ``result: i32[batch]``, ``stopped`` and ``status`` last."""
+        """The arrays that both modules return, as in ``result: i32[batch]``, ``stopped`` and ``status`` last."""
         return results(self.manifest)
 
     @property
     def argument_types(self) -> Type:
-        """The arguments, a tuple, without the batch axis."""
+        """The types of the arguments, as a tuple, without the batch axis."""
         return self.manifest.arguments
 
     @property
     def result_type(self) -> Type:
-        """The result, without the batch axis."""
+        """The type of the result, without the batch axis."""
         return self.manifest.result
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
@@ -118,7 +119,7 @@ class Artifact:
         Raises:
             ArtifactError: It was exported for another platform, or XLA does not compile it.
             BatchTypeError: The arguments do not fit what was exported.
-            Interrupted: The user pressed Ctrl-C while code of lanes ran.
+            Interrupted: The user pressed Ctrl-C while a kernel ran.
             HloBatchError: It is called inside a JAX transformation.
             LaneError: Some inputs raised an exception; the results of all others are in the error.
             StackOverflowError: An input needed more stack frames than were exported.
@@ -146,11 +147,11 @@ class Artifact:
 
     @cached_property
     def _compiled(self) -> Any:
-        """What runs, traced once: ``exported.call`` by itself is traced at each call."""
+        """The jitted function that runs, traced once; ``exported.call`` itself is traced at each call."""
         return jax.jit(self.exported.call)
 
     def _run(self, arrays: Sequence[Any]) -> list[Any]:
-        """The results, what stopped the run, a number, and what became of each input."""
+        """The results, the code of what stopped the run, and the status of each input."""
         try:
             *results, stopped, status = self._compiled(*arrays)
             return [*results, int(stopped), status]
@@ -163,12 +164,12 @@ class Artifact:
                 help="name all platforms when it is exported, as in platforms=('cpu', 'cuda').",
             ) from None
         except jax.errors.JaxRuntimeError as error:
-            if "RESOURCE_EXHAUSTED" in str(error):  # it says nothing of the artifact
+            if "RESOURCE_EXHAUSTED" in str(error):  # not the artifact's fault
                 raise
             raise ArtifactError(f"{self.name}, an artifact, cannot be run by this XLA: {error}") from None
 
     def _run_lanes(self, lanes: LaneCode, arrays: Sequence[Any], size: int) -> list[Any]:
-        """What ``_run`` gives, by code of lanes."""
+        """The same as ``_run``, by the kernel."""
         wanted = (aval.dtype for aval in self.exported.in_avals)
         given = [jnp.asarray(x, dtype) for x, dtype in zip(arrays, wanted, strict=True)]
         found, run = lanes.run(given, size)
@@ -192,13 +193,13 @@ class Artifact:
         raise stop.error(message, lanes=stop.lanes, outputs=outputs, unfinished=stop.unfinished, help=advice)
 
     def as_text(self) -> str:
-        """The StableHLO module of what runs."""
+        """The text of the StableHLO module that runs."""
         return str(self.exported.mlir_module())
 
     def save(self, path: str | Path) -> Path:
         """Write the artifact to a file.
 
-        A file of that name is replaced once all is written, and stays as it is if that fails.
+        An existing file is replaced once all is written, and is unchanged if writing fails.
 
         Args:
             path: The file.
@@ -219,7 +220,7 @@ class Artifact:
         return pack(parts | (self.lanes.parts() if self.lanes else {}))
 
     def __reduce__(self) -> Any:
-        """The content of its file, and the classes of namedtuples, which pickle imports as it does any others."""
+        """Pickled as the content of its file, with the namedtuple classes, imported by pickle like other classes."""
         classes = classes_of(self.argument_types, self.result_type)
         return _unpacked, (self._packed(), classes, self.lanes is not None)
 
@@ -236,26 +237,26 @@ def load(
 ) -> Artifact:
     """Read an artifact that ``Artifact.save`` wrote.
 
-    Nothing is imported for it, and nothing in it is run before it is called. Damage to the file is found. An artifact
-    is a program all the same: somebody who means harm can write one that never ends or takes all memory when it is
-    called, or one that ends the process when MLIR reads it or XLA compiles it. With ``untrusted``, reading and
-    compiling are tried in another process first.
+    Reading imports nothing, and runs nothing of the file before the artifact is called. Damage to the file is detected.
+    An artifact is still a program: a malicious one may never end or take all memory when it is called, or crash the
+    process when MLIR reads it or XLA compiles it. With ``untrusted``, reading and compiling are tried in another
+    process first.
 
     Args:
         path: The file.
-        classes: Classes of namedtuples among the arguments and results, which the file has by their names. Classes in
-            modules that are imported already are found without; for others, namedtuples of the same fields stand in.
-        untrusted: Whether it is read, and compiled for a CPU, in another process of Python first, which takes seconds.
-        kernels: Whether the code of lanes is read, too, and run by ``call`` on a machine of its kind. That is code of a
-            processor, which can do whatever this process can: load it of somebody you trust alone.
+        classes: Classes of namedtuples among the arguments and results, which the file refers to by name. Classes in
+            modules that are imported already need not be given; for others, namedtuples with the same fields stand in.
+        untrusted: Whether to read it, and compile it for a CPU, in another Python process first, which takes seconds.
+        kernels: Whether to read the kernel as well, which ``call`` then runs on a machine of its kind. It is machine
+            code, which can do whatever this process can: use this only for files that you trust.
 
     Returns:
         The artifact.
 
     Raises:
         ArtifactError: The file is something else, is damaged, or has a format that this version does not know; or, with
-            ``kernels``, it has no code of lanes, or one that calls more than functions of numbers.
-        ValueError: Code of lanes is to be read of a file that is not trusted.
+            ``kernels``, it has no kernel, or one that calls other functions than those of numbers.
+        ValueError: A kernel is to be read from an untrusted file.
         OSError: There is no such file, or it cannot be read.
     """
     if untrusted and kernels:
@@ -271,7 +272,7 @@ def load(
 
 
 def _unpacked(content: bytes, classes: Collection[type], kernels: bool = False) -> Artifact:
-    """The artifact that a file holds."""
+    """The artifact with a file's content."""
     return Artifact(*read(content, classes, kernels=kernels))
 
 
@@ -289,23 +290,23 @@ def export(
     Args:
         f: The batched function.
         *avals: Its arguments: arrays or ``jax.ShapeDtypeStruct`` ``[batch, *event]``, and static arguments. The batch
-            size may be symbolic, from ``jax.export.symbolic_shape``. A batch of size 0 stands for batches of any size.
+        size may be symbolic, from ``jax.export.symbolic_shape``. A batch of size 0 stands for batches of any size.
         platforms: The platforms to export for, one or several of ``"cpu"``, ``"cuda"``, ``"rocm"`` and ``"tpu"``; None
-            for that of the default device.
+        for that of the default device.
         target_version: StableHLO version of the bare artifact; None for the version of 12 weeks ago, which consumers of
-            the last months can read.
-        kernels: Whether it carries the code of lanes, too, for CPUs of the kind of this machine's: where ``hb.load`` is
-            given ``kernels=True``, ``call`` runs that, in all cores and with stacks that grow. Others, and consumers
-            without hlobatch, run the portable module.
+        the last months can read.
+        kernels: Whether to include the kernel, for CPUs of this machine's kind: if it is loaded with ``hb.load(…,
+        kernels=True)``, ``call`` runs it, on all cores and with stacks that grow. Other machines, and consumers without
+        hlobatch, run the portable module.
         **keywords: Arguments by keyword.
 
     Returns:
         The artifact, which can be saved and called.
 
     Raises:
-        ArtifactError: The arguments or the result hold something that cannot be described in a file, the program has
-            something that JAX does not export, or there is no form for it in the version that was asked for; or, with
-            ``kernels``, it has no code of lanes.
+        ArtifactError: The arguments or the result hold something that cannot be described in a file, the program
+            has something that JAX does not export, or it has no form in the StableHLO version that was asked for; or,
+            with ``kernels``, it has no kernel.
         TypeError: The function is not batched.
         ValueError: There is no such platform.
     """
@@ -340,14 +341,14 @@ def export(
         exported.calling_convention_version,
         {failure.number: failure.short_text for failure in plan.specialized.failures},
     )
-    manifest.to_json()  # what a file cannot describe is told here
+    manifest.to_json()  # raises for what a file cannot describe
     portable = _portable(plan, to_stablehlo(request), target_version)
     with plan.as_typed():
         return Artifact(manifest, exported, portable, lane_code_of(plan) if kernels else None)
 
 
 def _platforms(given: str | Sequence[str] | None) -> list[str] | None:
-    """Names of platforms, which JAX would find wrong only when the artifact is called."""
+    """Check names of platforms, which JAX would not do until the artifact is called."""
     if given is None:
         return None
     names = [given] if isinstance(given, str) else list(given)
@@ -363,7 +364,7 @@ def _platforms(given: str | Sequence[str] | None) -> list[str] | None:
 def _exported(plan: Plan, avals: Sequence[Any], platforms: list[str] | None) -> jax.export.Exported:
     def run(*arrays: Any) -> list[Any]:
         *results, stopped, status = run_within(plan, arrays)
-        return [*results[: len(plan.out_type.tensor_leaves)], stopped, status]  # a file has no exceptions to make
+        return [*results[: len(plan.out_type.tensor_leaves)], stopped, status]  # an artifact makes no exceptions
 
     flat = jax.jit(run, keep_unused=True)
     try:
@@ -375,7 +376,7 @@ def _exported(plan: Plan, avals: Sequence[Any], platforms: list[str] | None) -> 
 
 
 def _portable(plan: Plan, module: Any, target_version: str | None) -> bytes | None:
-    """The bare artifact; None where there is none, unless a version was asked for."""
+    """The bare artifact; None if there is none and no version was asked for."""
     try:
         return serialize_portable(module, target_version)
     except ValueError as error:

@@ -1,7 +1,7 @@
-"""The table of JAX's primitives: what each becomes, how it is batched, what it takes, and what may be done with it.
+"""The table of JAX's primitives: the StableHLO operation of each, how it is batched, its cost, and other properties.
 
-Every list of primitives that another module goes by is a view of this table. A primitive that it does not name is
-batched by ``jax.vmap``, and nothing else is known of it; a test walks those of the installed JAX and lists such.
+Every list of primitives in another module is a view of this table. A primitive that is not in it is batched by
+``jax.vmap``, and nothing else is known of it; a test checks the installed JAX's primitives against the table.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from typing import Final, final
 
 
 class Batched(Enum):
-    """How a primitive of one lane becomes one of all lanes, which are the last axis.
+    """How a primitive on one lane becomes one on all lanes, which are the last axis.
 
     Attributes:
-        EACH: It works on each element by itself.
-        AXES: It works along axes that it counts from the first, and lanes are one more behind them.
+        EACH: Unchanged: it works on each element by itself.
+        AXES: Unchanged: it works along axes that are counted from the first, before the axis of lanes.
         OWN: By a rule of its own.
-        CONTROL: Its code is batched.
-        CALL: It only calls code, which takes its place.
-        WORDS: It draws from a key, or makes one, and is written as operations on the key's words.
-        VMAP: As ``jax.vmap`` does.
+        CONTROL: By batching the jaxprs inside it.
+        CALL: By inlining the jaxpr that it calls.
+        WORDS: By operations on a key's words, since it draws from a key, or makes one.
+        VMAP: By ``jax.vmap``.
     """
 
     EACH = "each"
@@ -35,12 +35,12 @@ class Batched(Enum):
 
 
 class Costs(Enum):
-    """What an element of a primitive's result takes.
+    """The cost of an element of a primitive's result.
 
     Attributes:
-        NUMBER: An operation of arithmetic.
-        FUNCTION: A polynomial, or a call of a library.
-        RANDOM: The making of random bits.
+        NUMBER: That of an arithmetic operation.
+        FUNCTION: That of a polynomial, or a library call.
+        RANDOM: That of generating random bits.
     """
 
     NUMBER = "number"
@@ -49,22 +49,22 @@ class Costs(Enum):
 
 
 class Trait(Flag):
-    """What else is true of a primitive.
+    """Other properties of a primitive.
 
     Attributes:
-        KERNEL: XLA emits it into one kernel on a CPU, where no library is called but that of C.
-        CODE: It has a rule in ``kernels/``, which makes LLVM IR of one lane of it.
-        TURNS: LLVM does it for several numbers at a time, so that several turns of a loop may be one.
-        LIBM: LLVM calls the library of C for each number of it.
-        READS: It gives some elements of its first operand.
-        UPDATES: It gives back its first operand with some elements changed.
-        VIEW: Its result is, in NumPy, a view of its first operand.
-        FUSED: XLA makes it part of whatever reads its result.
-        FREE: XLA leaves it in a loop that does not change it, unless it moves what takes its result.
-        ALIASES: In LLVM IR of ours, its result may lie where its first operand does.
-        LOOP: It runs code again and again.
+        KERNEL: XLA emits it into one kernel on a CPU, in which no library but that of C is called.
+        CODE: It has a rule in ``kernels/``, which emits LLVM IR for one lane.
+        TURNS: LLVM vectorizes it, so that several turns of a loop may become one.
+        LIBM: LLVM calls the C library for each element.
+        READS: Its result is some elements of its first operand.
+        UPDATES: Its result is its first operand with some elements changed.
+        VIEW: Its result would be a NumPy view of its first operand.
+        FUSED: XLA fuses it into whatever reads its result.
+        FREE: XLA does not move it out of a loop in which it is invariant, unless it moves a user of its result.
+        ALIASES: In hlobatch's LLVM IR, its result may share memory with its first operand.
+        LOOP: It is a loop.
         LAPACK: It calls LAPACK on a CPU.
-        FOREIGN: It calls what the user has linked.
+        FOREIGN: It calls a function that the user has linked.
     """
 
     NONE = 0
@@ -89,10 +89,10 @@ class Primitive:
     """An entry of the table.
 
     Attributes:
-        becomes: The operations of StableHLO that JAX makes of it, if that is one of a few.
-        batched: How it becomes one of all lanes.
-        costs: What an element of its result takes.
-        traits: What else is true of it.
+        becomes: The StableHLO operations that JAX may lower it to; empty if it is lowered to several at once.
+        batched: How it becomes a primitive on all lanes.
+        costs: The cost of an element of its result.
+        traits: Its other properties.
     """
 
     becomes: tuple[str, ...] = ()
@@ -277,8 +277,9 @@ _KNOWN: Final = """
     tridiagonal_solve           -                        vmap     number    lapack
     unstack                     -                        vmap     number    kernel code aliases
 """
-"""What has no operation of its own becomes ``-``. JAX 0.10 and 0.12 have the same primitives but for a few; the last
-that only one of them has are here as well. ``custom_call`` is an operation of code that is read from a module."""
+"""``-`` stands for primitives without one StableHLO operation. JAX 0.10 and 0.12 have almost the same primitives; those
+that only one of them has are included. ``custom_call`` is an operation of code that is read from a module.
+"""
 _BATCHED_ALONE: Final = """
     accum_grad_in_ref addupdate after_all all_gather all_gather_done all_gather_invariant all_gather_reduced
     all_gather_reduced_start all_gather_start all_to_all all_to_all_done all_to_all_start approx_top_k axis_index
@@ -301,7 +302,7 @@ _BATCHED_ALONE: Final = """
     unreduced_reduce_scatter_start vary_unreduced_cast vary_unreduced_cast_p with_memory_space_constraint
     zeros_like
 """
-"""Those that ``jax.vmap`` batches, or that no program of one example has: collectives, references, effects."""
+"""Primitives that ``jax.vmap`` batches, or that no single-example program has: collectives, references, effects."""
 
 
 def _entry(line: str) -> tuple[str, Primitive]:
@@ -315,31 +316,31 @@ def _entry(line: str) -> tuple[str, Primitive]:
 
 _LINES: Final = [line for line in map(str.strip, _KNOWN.splitlines()) if line and not line.startswith("#")]
 TABLE: Final[Mapping[str, Primitive]] = dict(map(_entry, _LINES)) | dict.fromkeys(_BATCHED_ALONE.split(), Primitive())
-"""By name of the primitive."""
+"""The entry of each primitive, by its name."""
 
 
 def having(*traits: Trait) -> frozenset[str]:
-    """The primitives that have one of some traits."""
+    """The primitives with at least one of the given traits."""
     return frozenset(name for name, entry in TABLE.items() if any(trait in entry.traits for trait in traits))
 
 
 def batched(*ways: Batched) -> frozenset[str]:
-    """The primitives that become those of all lanes in one of some ways."""
+    """The primitives that are batched in one of the given ways."""
     return frozenset(name for name, entry in TABLE.items() if entry.batched in ways)
 
 
 def costing(*costs: Costs) -> frozenset[str]:
-    """The primitives of whose results an element takes one of some."""
+    """The primitives whose results cost one of the given costs per element."""
     return frozenset(name for name, entry in TABLE.items() if entry.costs in costs)
 
 
 def costs_of(name: str) -> Costs:
-    """What an element of a primitive's result takes."""
+    """The cost of an element of a primitive's result."""
     return TABLE[name].costs if name in TABLE else Costs.NUMBER
 
 
 def operations(names: Iterable[str]) -> frozenset[str]:
-    """The operations of StableHLO that some primitives become."""
+    """The StableHLO operations that some primitives become."""
     return frozenset(operation for name in names for operation in TABLE[name].becomes)
 
 

@@ -1,7 +1,7 @@
-"""Programs that come as modules of the dialect: read from a file, run on arrays.
+"""Programs that are modules of the dialect: read from a file, run on arrays.
 
-A program with calls is optimized as one from Python is; one with explicit stacks runs as it is written. Where a
-module says nothing about allocation, variables are allocated here.
+A program with calls is optimized like one from Python; one with explicit stacks runs as it is written. If a module has
+no allocations, variables are allocated here.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from hlobatch.transforms.pipeline import lowered_program, optimized_program
 
 @dataclass(frozen=True, eq=False)
 class ReadPrograms(Programs):
-    """The forms of a program that was read, which has calls or explicit stacks already."""
+    """The forms of a program that was read from a module, with calls or with explicit stacks."""
 
     @cached_property
     def with_calls(self) -> Program:
@@ -53,7 +53,7 @@ class ReadPrograms(Programs):
 
 @dataclass(frozen=True, eq=False)
 class ModulePlan(Plan):
-    """A plan whose program was read, and has any number of results."""
+    """The plan of a program that was read from a module, which may have any number of results."""
 
     @cached_property
     def programs(self) -> Programs:
@@ -66,7 +66,7 @@ class ModulePlan(Plan):
 
 
 def plan_of(name: str, program: Program, options: Options) -> ModulePlan:
-    """How a program that was read runs; inputs that it allocates ``SHARED`` are the same for all lanes."""
+    """The plan of a program that was read from a module; inputs allocated ``SHARED`` are shared by all lanes."""
     shared = frozenset(v for v in program.vars_in if program.var_alloc.get(v) is VariableAllocation.SHARED)
     return ModulePlan(name, program, shared, options)
 
@@ -77,23 +77,23 @@ def _has_calls(program: Program) -> bool:
 
 @dataclass(frozen=True)
 class Module:
-    """A program that was read, with how it runs.
+    """A program that was read from a module, with its plan.
 
     Attributes:
-        plan: How it runs.
+        plan: The plan.
     """
 
     plan: ModulePlan
 
     @classmethod
     def load(cls, path: Path, options: Options | None = None) -> Module:
-        """Read a module, text or bytecode.
+        """Read a module from text or bytecode.
 
         Raises:
-            ParseError: It is no module.
-            VerificationError: It is no program.
+            ParseError: The file is not a module.
+            VerificationError: The module is not a valid program.
             UndefinedVariableError: A variable may be read before it has a value.
-            BatchTypeError: It computes with 64 bits, and JAX may not.
+            BatchTypeError: It has 64-bit types, and these are disabled in JAX.
         """
         file = str(path)
         module = parse(path.read_bytes(), file)
@@ -107,12 +107,12 @@ class Module:
         """Run on arrays with the batch axis first.
 
         Args:
-            inputs: By parameter, with or without the name of its function; or ``arr_0``, ``arr_1``, … in order. Where a
-                parameter holds several arrays, they are named ``parameter.0``, ``parameter.1``, ….
+            inputs: By parameter, with or without the name of its function; or ``arr_0``, ``arr_1``, … in order. The
+            arrays of a parameter that holds several are named ``parameter.0``, ``parameter.1``, ….
             stats: Whether to count executions.
 
         Raises:
-            BatchTypeError: They are not what the program takes.
+            BatchTypeError: The arrays do not fit the program's inputs.
         """
         names = self._names()
         numbered = {f"arr_{i}": name for i, name in enumerate(names)}
@@ -139,13 +139,13 @@ class Module:
         return names
 
     def _arrays(self) -> list[tuple[Any, bool]]:
-        """For each input array, what one lane holds, and whether lanes have their own."""
+        """For each input array, its type per lane, and whether each lane has its own."""
         leaves = [physical(leaf) for type_ in self.plan.in_types for leaf in type_.tensor_leaves]
         return list(zip(leaves, (not shared for shared in self.plan.input_shared), strict=True))
 
 
 def _check_bits(module: Any, file: str) -> None:
-    """Refuse what JAX would compute with fewer bits."""
+    """Refuse types that JAX would replace by types with fewer bits."""
     with module.context:
         types = Symbols(module).types.values()
     kinds = {leaf.dtype for type_ in types for leaf in type_.tensor_leaves if not leaf.is_key}

@@ -59,7 +59,7 @@ def _is_count(text: str) -> bool:
 OPTIONS: Final[Known] = {name: {} for name in PASSES} | {
     TO_STABLEHLO: {"dispatch": _DISPATCHES.__contains__, "lanes": _is_count, "depth": _is_count, "batch": _is_count}
 }
-"""The options of each pass."""
+"""For each pass, its options and a check of each option's value."""
 
 
 # Running
@@ -67,7 +67,7 @@ OPTIONS: Final[Known] = {name: {} for name in PASSES} | {
 
 @dataclass(frozen=True)
 class State:
-    """What passes work on: a module as it was read, the program it became, or the module made in the end."""
+    """The state between passes: the module that was read, its program, or the module made by the last pass."""
 
     module: Any
     program: Program | None = None
@@ -84,10 +84,10 @@ class State:
 
 
 def run_step(state: State, now: Step, *, verify: bool) -> State:
-    """One pass.
+    """Run one pass.
 
     Raises:
-        HloBatchError: The pass refuses the program, or makes one that breaks a constraint.
+        HloBatchError: The pass refuses the program, or makes one that breaks a rule.
     """
     if state.program is None:
         raise HloBatchError(f"nothing runs after {TO_STABLEHLO}")
@@ -102,7 +102,7 @@ def run_step(state: State, now: Step, *, verify: bool) -> State:
 
 
 def stablehlo(program: Program, options: dict[str, str]) -> Any:
-    """The StableHLO module of a lowered program, for a batch of any size if none is given."""
+    """The StableHLO module of a lowered program, for a batch of any size unless one is given."""
     if program.functions:
         raise HloBatchError("calls are left in this program", program.location, help="run lower-calls first.")
     depth, lanes = int(options.get("depth", "32")), options.get("lanes")
@@ -120,8 +120,8 @@ class Tool:
 
     Attributes:
         steps: The passes, in order.
-        file: What the input is called.
-        options: The command line.
+        file: The name of the input in messages.
+        options: The command line's options.
     """
 
     steps: Sequence[Step]
@@ -129,7 +129,7 @@ class Tool:
     options: argparse.Namespace
 
     def process(self, source: str | bytes) -> Any:
-        """The module that a text becomes."""
+        """The module that the passes make of a text."""
         context = make_context()
         module = parse(source, self.file, context)
         program = to_program(module, self.file)
@@ -160,7 +160,7 @@ class Tool:
         return max(status for _, status in results)
 
     def _printed(self, source: str | bytes) -> tuple[str | bytes | None, int]:
-        """The output of one module, an error on stderr if there is none."""
+        """The output for one module; if there is an error, None, with the error on stderr."""
         try:
             module = self.process(source)
         except HloBatchError as error:
@@ -171,7 +171,7 @@ class Tool:
         return self._text(module), 0
 
     def _checked(self, source: str | bytes) -> tuple[None, int]:
-        """Compare the diagnostics of one module with those that its text announces."""
+        """Compare the diagnostics of one module with those that comments in its text announce."""
         found: list[Diagnostic] = []
         try:
             self.process(source)
@@ -195,7 +195,7 @@ class Tool:
 
 
 def split(text: str) -> Iterator[str]:
-    """The modules of a text, each at the line where it stands."""
+    """The modules of a text, each with empty lines in front that keep its line numbers."""
     start = 0
     for chunk in re.split(rf"(?m)^{SEPARATOR}.*$", text):
         yield "\n" * start + chunk
@@ -214,7 +214,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         options = parser.parse_args(rest)
         source = sys.stdin.buffer.read() if options.input == "-" else Path(options.input).read_bytes()
         return Tool(steps, "<stdin>" if options.input == "-" else options.input, options).run(source)
-    except BrokenPipeError:  # whoever reads has seen enough
+    except BrokenPipeError:  # the reader has closed the pipe
         return 1
     except (UsageError, OSError) as error:
         parser.error(str(error))

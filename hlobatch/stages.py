@@ -1,4 +1,4 @@
-"""The stages of a batched function as objects, as ``jax.jit(f).trace/lower/compile`` has them."""
+"""The stages of a batched function as objects, like those of ``jax.jit(f).trace/lower/compile``."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from hlobatch.runtime.stats import RunStats
 from hlobatch.strategy.strategy import Strategy
 
 DIALECTS: Final = ("autobatch", "stablehlo", "hlo", "portable", "llvm")
-"""What a lowered function can be printed as."""
+"""The forms in which a lowered function can be printed."""
 RUNNERS: Final = (KernelRunner, DeviceRunner)
-"""What runs lanes by code of their own."""
+"""Classes that run kernels."""
 Bind = Callable[..., Call]
 """Checks a call's arguments."""
 
@@ -37,7 +37,7 @@ class Traced:
     """A batched function for arguments of given types.
 
     Attributes:
-        plan: The program and its options, with all that it takes to run it.
+        plan: The program and its options, with everything that is needed to run it.
         call: The types of the arguments, and the size of the batch.
         bind: Checks the arguments of later calls.
     """
@@ -63,7 +63,7 @@ class Traced:
     def machine_program(self) -> Program:
         """The program that runs.
 
-        It is ``lowered_program``, in which a block does what small blocks behind it would do, and results are in parts.
+        It is ``lowered_program`` with small blocks copied into the blocks before them, and with results in parts.
         """
         return self.plan.programs.machine
 
@@ -77,7 +77,7 @@ class Lowered:
     """A batched function as a StableHLO module.
 
     Attributes:
-        plan: The program and its options, with all that it takes to run it.
+        plan: The program and its options, with everything that is needed to run it.
         call: The types of the arguments, and the size of the batch.
         bind: Checks the arguments of later calls.
         depth: Depth of each stack, in frames.
@@ -93,18 +93,18 @@ class Lowered:
 
     @property
     def program(self) -> Program:
-        """The program with explicit stacks, from which the module was made by way of ``Traced.machine_program``."""
+        """The program with explicit stacks, from which ``Traced.machine_program`` and then the module are made."""
         return self.plan.programs.lowered
 
     @cached_property
     def _jax(self) -> Any:
-        """What JAX made of it, for a part of the batch if that is divided: what is compiled."""
+        """The lowered JAX function that is compiled, for one part if the batch is divided."""
         with self.plan.as_typed():
             return self._division.lower(self._room, self._inputs)
 
     @cached_property
     def _division(self) -> Division:
-        """How a batch is divided, the size of which has to be a number."""
+        """The division of the batch, whose size has to be a number."""
         if not isinstance(self.call.size, int):
             raise BatchTypeError(
                 f"the batch of {self.plan.name!r} has size {self.call.size}, and XLA has to know the number",
@@ -115,7 +115,7 @@ class Lowered:
 
     @cached_property
     def _room(self) -> Room:
-        """On the stacks of a run by itself, at first."""
+        """The initial stack depth of a run outside of other computations."""
         return self._division.room
 
     @property
@@ -124,12 +124,12 @@ class Lowered:
 
     @property
     def _strategy(self) -> Strategy:
-        """How it runs on any platform."""
+        """The strategy for any platform."""
         return self.plan.strategy(self.call.size, is_alone=False)
 
     @property
     def _inputs(self) -> list[jax.ShapeDtypeStruct]:
-        """What the arrays are like, as they are stored, and where they are if that is not one device for all."""
+        """Types of the input arrays as they are stored, with shardings if there are several devices."""
         avals = self._layout.input_avals
         if not has_several_devices():
             return avals
@@ -147,12 +147,12 @@ class Lowered:
                   in its place. For a batch of symbolic size, which is not compiled here, the portable module.
                 - ``"hlo"``: the module of ``"stablehlo"`` as XLA reads it.
                 - ``"portable"``: StableHLO for any platform.
-                - ``"llvm"``: the code of one lane, in LLVM IR.
-            debug_info: Whether StableHLO operations carry their places in the source.
+                - ``"llvm"``: the LLVM IR of the kernel.
+            debug_info: Whether StableHLO operations have source locations.
 
         Raises:
             BatchTypeError: The batch is empty, so that nothing is run for it; or, for ``"hlo"``, its size is symbolic.
-            KernelError: For ``"llvm"``, something in the program has no code of its own.
+            KernelError: For ``"llvm"``, the program has something that kernels have no code for.
             ValueError: ``dialect`` is none of these.
         """
         if dialect not in DIALECTS:
@@ -170,7 +170,7 @@ class Lowered:
         """The StableHLO module for any platform. Its results are ``[results…, stopped, status]``.
 
         Args:
-            keep_state: Whether the module gives back the state of the run in place of ``status``.
+            keep_state: Whether the module returns the state of the run in place of ``status``.
 
         Raises:
             BatchTypeError: The batch is empty, so that nothing is run for it.
@@ -190,7 +190,7 @@ class Lowered:
 
     @hiding_internal_frames
     def compile(self) -> Compiled:
-        """Compile for where a call would run, and as it would run. One part of a divided batch is compiled.
+        """Compile for the place and in the form in which a call would run. Of a divided batch, one part is compiled.
 
         Raises:
             BatchTypeError: The size of the batch is symbolic.
@@ -209,12 +209,12 @@ class Compiled:
     """A batched function compiled for one batch size. A stack that is full still grows, which compiles again.
 
     Attributes:
-        plan: The program and its options, with all that it takes to run it.
+        plan: The program and its options, with everything that is needed to run it.
         call: The types of the arguments, and the size of the batch.
         bind: Checks the arguments of later calls.
-        depth: Depth of each stack at first, in frames.
-        division: How the batch is divided among threads.
-        executable: What each thread runs, or the kernel.
+        depth: Initial depth of each stack, in frames.
+        division: The batch, divided among threads.
+        executable: The executable of each part, or the kernel's runner.
     """
 
     plan: Plan
@@ -229,16 +229,17 @@ class Compiled:
 
     @property
     def threads(self) -> int:
-        """Number of parts of the batch that run side by side. What XLA says of the executable is about one of them."""
+        """Number of parts of the batch that run side by side. XLA's analyses of the executable are about one part."""
         return self.executable.threads if isinstance(self.executable, RUNNERS) else self.division.threads
 
     @hiding_internal_frames
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run on arguments of the types and the batch size that it was compiled for.
+        Run on arguments of the types and the batch size that it was compiled for.
 
         Raises:
             BatchTypeError: The arguments have other types, or another batch size.
-            HloBatchError: Whatever else a call of the function raises.
+            HloBatchError: Any other error of a call of the function.
         """
         with self.plan.as_typed():
             return self._run(self.bind(args, kwargs))
@@ -258,7 +259,7 @@ class Compiled:
         return self.plan.result(course.results)
 
     def as_text(self) -> str:
-        """The optimized HLO of one part of the batch; of a kernel, its machine code."""
+        """The optimized HLO of one part of the batch, or a kernel's machine code."""
         return str(self.executable.as_text())
 
     def cost_analysis(self) -> Any:

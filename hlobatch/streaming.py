@@ -1,4 +1,4 @@
-"""``hb.stream``: a batched function and batches of inputs -> results, chunk by chunk, by one compiled program."""
+"""``hb.stream``: runs a batched function on a stream of batches, in chunks of one size, by one compiled program."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ def stream(  # users expect one flat list of keywords
     progress: bool | Callable[[Progress], object] = False,
     **others: Any,
 ) -> Stream:
-    """Run a batched function on inputs that come in batches, of which not all need be in memory at once.
+    """Run a batched function on inputs that come in batches, which need not all be in memory at once.
 
     The batches may be of any sizes. Their inputs are run in chunks of one size, by one compiled program; the last chunk
-    is filled up, with inputs whose results nobody sees.
+    is filled up with inputs whose results are dropped.
 
     Args:
         fun: A batched function.
         batches: Any iterable. Each item is the first argument of ``fun``, or a tuple of its first arguments: pytrees of
             arrays ``[batch, *event]``.
-        chunk: Inputs in a chunk; None for as many as the first batch has.
-        state: The ``state`` of an earlier stream, to go on from: the inputs that it gave results of are passed over.
-        progress: Whether a line on standard error, or a notebook's output, tells how many inputs are done; or a
-            function that is told instead, with an ``hb.Progress``.
-        **others: The other arguments of ``fun``, by name, the same for all inputs: such as all lanes share.
+        chunk: Number of inputs in a chunk; None for the size of the first batch.
+        state: The ``state`` of an earlier stream, to continue it: the inputs that it has finished are skipped.
+        progress: Whether a line on standard error, or a notebook's output, shows how many inputs are done; or a
+            function that is called with an ``hb.Progress`` instead.
+        **others: The other arguments of ``fun``, by name, the same for all inputs, such as shared arrays.
 
     Returns:
-        An iterator over the results of the chunks in order, each as a call gives them: pytrees of arrays
-        ``[chunk, *event]``, the last ones shorter.
+        An iterator over the results of the chunks in order, each like the result of a call: pytrees of arrays
+            ``[chunk, *event]``, the last ones shorter.
 
     Raises:
         BatchTypeError: ``fun`` is not batched, or takes batches along other axes than the first; in an iteration: a
@@ -80,7 +80,7 @@ class Stream(Iterator[Any]):
     """The results of a stream of inputs, in order; made by ``hb.stream``.
 
     Attributes:
-        state: How many inputs of the stream are done: what another stream of the same inputs can go on from.
+        state: Number of inputs that are done; another stream of the same inputs can continue from it.
     """
 
     def __init__(  # it is made in one place
@@ -94,7 +94,7 @@ class Stream(Iterator[Any]):
     ) -> None:
         self.state = state
         self._fun, self._batches, self._chunk, self._others = fun, batches, chunk, others
-        self._waiting: deque[tuple[Any, int]] = deque()  # arguments, and how many inputs they are
+        self._waiting: deque[tuple[Any, int]] = deque()  # arguments, and their number of inputs
         self._passed_over, self._began = state, perf_counter()
         self._tell = progress if callable(progress) else Line() if progress else None
         self._may_fill: bool | None = None
@@ -118,19 +118,19 @@ class Stream(Iterator[Any]):
         return result
 
     def _run(self, args: Any, size: int) -> Any:
-        """The results of a chunk, which is filled up to its size where it may be."""
+        """The results of a chunk; a short one is filled up to the chunk size if that is possible."""
         assert self._chunk
         if size == self._chunk or not self._may_fill:
             return self._fun(*args, **self._others)
         rows = np.minimum(np.arange(self._chunk), size - 1)
         try:
             results = self._fun(*jax.tree.map(lambda x: x[rows], args), **self._others)
-        except LaneError:  # among them may be inputs that are there twice
+        except LaneError:  # the failed inputs may include repeated ones
             return self._fun(*args, **self._others)
         return jax.tree.map(lambda x: x[:size], results)
 
     def _next_chunk(self) -> tuple[Any, int]:
-        """The arguments of the next chunk, and how many inputs it has; fewer than others at the end."""
+        """The arguments of the next chunk, and its number of inputs, which is smaller at the end."""
         waiting = sum(size for _, size in self._waiting)
         while self._chunk is None or waiting < self._chunk:
             batch = next(self._batches, None)
@@ -141,7 +141,7 @@ class Stream(Iterator[Any]):
         return (self._first_of(size) if size else ()), size
 
     def _take(self, args: tuple[Any, ...]) -> int:
-        """Have a batch wait, but for what is passed over; gives back how many inputs wait more."""
+        """Queue a batch, without the inputs to skip; returns the number of inputs that were queued."""
         size = self._size(args)
         if self._may_fill is None:
             self._learn(args)
@@ -153,7 +153,7 @@ class Stream(Iterator[Any]):
         return size - over
 
     def _size(self, args: tuple[Any, ...]) -> int:
-        """How many inputs a batch has."""
+        """Number of inputs in a batch."""
         sizes = {np.shape(leaf)[:1] for leaf in jax.tree.leaves(args)}
         if len(sizes) != 1 or () in sizes:
             raise BatchTypeError(
@@ -165,7 +165,7 @@ class Stream(Iterator[Any]):
         return int(size)
 
     def _learn(self, args: tuple[Any, ...]) -> None:
-        """Learn from the first batch where the function has its inputs, and whether lanes have the host do anything."""
+        """Check that the function takes the first batch along its first axis; note whether it has effects."""
         traced = self._fun.trace(*args, **self._others)
         if any(axis != 0 for axis in traced.call.axes[: len(jax.tree.leaves(args))]):
             raise BatchTypeError(
@@ -173,10 +173,10 @@ class Stream(Iterator[Any]):
                 caller(),
                 help="transpose batches as they come, and give what all lanes share by name.",
             )
-        self._may_fill = not traced.plan.has_effects  # or what lanes print would be printed again
+        self._may_fill = not traced.plan.has_effects  # effects of repeated inputs would be repeated
 
     def _first_of(self, size: int) -> Any:
-        """The first of the inputs that wait, as arguments."""
+        """The first ``size`` of the queued inputs, as arguments."""
         first, count = self._waiting[0]
         if count == size:
             return first
@@ -191,7 +191,7 @@ class Stream(Iterator[Any]):
         return jax.tree.map(_joined, *parts)
 
     def _forget(self, size: int) -> None:
-        """Let go of the first of the inputs that wait, which are done."""
+        """Remove the first ``size`` queued inputs, which are done."""
         self.state += size
         while size:
             args, count = self._waiting.popleft()

@@ -1,4 +1,4 @@
-"""``hb.value_and_grad``: the result of each input and its gradient, in one run."""
+"""``hb.value_and_grad``: the results of a batch and their gradients, in one run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from hlobatch.runtime.room import is_outgrown
 def value_and_grad(
     fun: Callable[..., Any], argnums: int | Sequence[int] = 0, *, has_aux: bool = False
 ) -> Callable[..., Any]:
-    """A function of a batch that gives, for each example, what a batched function gives, and the gradient of that.
+    """A function of a batch that returns, for each example, the result of a batched function and its gradient.
 
     ``jax.value_and_grad`` of a sum over the batch gives the same gradients, and runs the function twice: once for the
     value, once more, with a tape, for the gradient. This runs it once.
@@ -34,20 +34,20 @@ def value_and_grad(
     Args:
         fun: A batched function whose result is one floating-point number per example, or, with ``has_aux``, a pair of
             such a number and anything else.
-        argnums: The position of the argument that the gradient is taken of, or several.
-        has_aux: Whether the function gives a pair.
+        argnums: The position of the argument to differentiate by, or a sequence of positions.
+        has_aux: Whether the function returns a pair.
 
     Returns:
-        A function of the arguments of ``fun`` to a pair of its result, ``[batch]``, and the gradients: each is like the
-        argument, with the argument's batch axis, and the gradient of an argument that all examples share is the sum
-        over the batch. Arrays of integers and booleans have ``float0`` zeros, as in JAX.
+        A function of the arguments of ``fun`` that returns a pair of its result, ``[batch]``, and the gradients. Each
+        gradient is like the argument, with the argument's batch axis; that of a shared argument is the sum over the
+        batch. Arrays of integers and booleans have ``float0`` zeros, as in JAX.
 
     Raises:
-        BatchTypeError: ``fun`` is not batched, its result is no number, or an argument has no derivatives.
+        BatchTypeError: ``fun`` is not batched, its result is not a number, or an argument has no derivatives.
         DerivativeError: In a call: something in the function has no derivative.
-        LaneError: In a call: some inputs raised an exception. ``outputs`` is a pair as without: the results of all
-            others, and their gradients, where inputs that raised count as zero; None in their place where the
-            gradient of large shared arguments is summed in parts.
+        LaneError: In a call: some inputs raised an exception. ``outputs`` is a pair like the result: the results of all
+            other inputs, and the gradients, in which inputs that raised count as zero; None for the gradients if those
+            of large shared arguments are summed in parts.
 
     Examples:
         >>> import hlobatch as hb, jax.numpy as jnp
@@ -115,13 +115,13 @@ def value_and_grad(
 
 
 def _first_of_pair(type_: Type) -> Type | None:
-    """The type of the first of two values."""
+    """The type of the first of two values; None if the type is not a pair."""
     pair = type_.tensors
     return Type(pair[0]) if isinstance(pair, tuple) and len(pair) == 2 else None
 
 
 def _number(type_: Type | None) -> TensorType | None:
-    """The array that a type is, if that is one real number."""
+    """The single real number that a type consists of; None if it is not one."""
     leaf = type_.leaves[0] if type_ is not None and len(type_.leaves) == 1 else None
     is_number = isinstance(leaf, TensorType) and not leaf.shape and jnp.issubdtype(leaf.dtype, np.floating)
     return leaf if isinstance(leaf, TensorType) and is_number else None
@@ -131,7 +131,7 @@ def _name(call: Call, number: int) -> str:
     """The parameter at a position.
 
     Raises:
-        BatchTypeError: There is none.
+        BatchTypeError: There is no such parameter.
     """
     names = [name for name, _ in call.types]
     if not -len(names) <= number < len(names):
@@ -144,10 +144,10 @@ def _name(call: Call, number: int) -> str:
 
 
 def _places(call: Call, names: Sequence[str]) -> tuple[int, ...]:
-    """The positions of the arrays of some parameters that have derivatives.
+    """The positions of the differentiable arrays of some parameters.
 
     Raises:
-        BatchTypeError: One of the parameters has none.
+        BatchTypeError: One of the parameters has no such array.
     """
     found, place = [], 0
     for name, type_ in call.types:
@@ -164,7 +164,7 @@ def _places(call: Call, names: Sequence[str]) -> tuple[int, ...]:
 
 
 def _gradient(call: Call, name: str, bars: dict[int, Any]) -> Any:
-    """What is like an argument, of the cotangents of its arrays."""
+    """The gradient of an argument, with its structure, from the cotangents of its arrays."""
     place = 0
     for other, type_ in call.types:
         count = len(type_.tensor_leaves)
@@ -177,7 +177,7 @@ def _gradient(call: Call, name: str, bars: dict[int, Any]) -> Any:
 
 
 def _like(call: Call, place: int, bar: Any, *, is_summed: bool) -> Any:
-    """The gradient of an array as the user passed it; what all lanes share inside of a parameter is summed here."""
+    """The gradient of an array as the user passed it; for a shared array in a batched parameter it is summed here."""
     array, axis = call.arrays[place], call.axes[place]
     if bar is None:
         is_float = is_differentiable(array)
