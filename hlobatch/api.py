@@ -34,6 +34,7 @@ from hlobatch.runtime.arguments import Binder, Call
 from hlobatch.runtime.callers import caller, is_in_function_with_derivative
 from hlobatch.runtime.execute import Outcome, execute, trace
 from hlobatch.runtime.foreign_options import refused
+from hlobatch.runtime.garbage import seldom_collected
 from hlobatch.runtime.kept import Kept, Made
 from hlobatch.runtime.long_runs import RunState
 from hlobatch.runtime.pickling import reduced, restore
@@ -459,18 +460,24 @@ class BatchedFunction(Generic[P, R]):
         key = (*self._key(call), room) if room > 1 else self._key(call)
         made, values = self._found(call)
         if key not in made.plans:
-            types = {f"main.{name}": type_ for name, type_ in call.types}
-            writes_out = self.options.optimizations.write_out_loops
-            program = functools.partial(self._program, call.defaults, Lowered())
-            specialized = learned_program(program, types, writes_out=writes_out, room=room)
-            how = {"checkpoint_loops": self.options.checkpoint_loops}
-            specialized = with_inner_gradients(specialized, self.options.optimizations, **how)
-            shared = frozenset(f"main.{name}" for name in call.shared)
-            plan = Plan(self._binder.name, specialized, shared, self.options)
-            if plan.captures.are_traced:
+            with seldom_collected():
+                plan = self._new_plan(call, room)
+                are_traced = plan.captures.are_traced
+            if are_traced:
                 return plan
             made.add(key, plan, values)
         return made.plans[key]
+
+    def _new_plan(self, call: Call, room: int) -> Plan:
+        """The plan for a call, with the programs that each plan needs."""
+        types = {f"main.{name}": type_ for name, type_ in call.types}
+        writes_out = self.options.optimizations.write_out_loops
+        program = functools.partial(self._program, call.defaults, Lowered())
+        specialized = learned_program(program, types, writes_out=writes_out, room=room)
+        how = {"checkpoint_loops": self.options.checkpoint_loops}
+        specialized = with_inner_gradients(specialized, self.options.optimizations, **how)
+        shared = frozenset(f"main.{name}" for name in call.shared)
+        return Plan(self._binder.name, specialized, shared, self.options)
 
 
 _PARTS: Final = ("function", "in_axes", "static", "type_inference", "options", "follow")

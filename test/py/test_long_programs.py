@@ -1,5 +1,8 @@
 """Programs of very many operations or choices."""
 
+import contextlib
+import gc
+
 import pytest
 from small_functions import ints
 
@@ -7,6 +10,7 @@ import hlobatch as hb
 from hlobatch.frontend.to_cfg import FunctionLowering
 from hlobatch.frontend.to_program import to_program
 from hlobatch.ir.ops import BranchOp
+from hlobatch.runtime.garbage import SELDOM
 from hlobatch.transforms import learning
 
 
@@ -287,3 +291,37 @@ def of_functions_inside(n):
 def test_methods_and_functions_inside_are_followed_in_one_round(function, monkeypatch):
     """Each call of one took a round of its own."""
     assert rounds_of(function, monkeypatch) == 1
+
+
+@contextlib.contextmanager
+def collections_as(threshold):
+    usual = gc.get_threshold()
+    gc.set_threshold(threshold)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*usual)
+
+
+@pytest.mark.parametrize(("usual", "meanwhile"), [(700, SELDOM), (0, 0), (2 * SELDOM, 2 * SELDOM)])
+def test_garbage_is_looked_for_more_seldom_while_a_program_is_made(usual, meanwhile):
+    with collections_as(usual):
+        assert hb.batch(lambda n: n + gc.get_threshold()[0])(ints(1)).tolist() == [1 + meanwhile]
+        assert gc.get_threshold()[0] == usual
+
+
+def test_garbage_is_looked_for_as_before_once_a_program_is_refused():
+    with collections_as(700):
+        with pytest.raises(hb.HloBatchError):
+            hb.batch(lambda n: n.nothing)(ints(1))
+        assert gc.get_threshold()[0] == 700
+
+
+def test_what_the_user_sets_meanwhile_stays_set():
+    def f(n):
+        gc.set_threshold(1_234)
+        return n
+
+    with collections_as(700):
+        hb.batch(lambda n: f(n))(ints(1))
+        assert gc.get_threshold()[0] == 1_234
