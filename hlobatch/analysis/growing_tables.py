@@ -82,10 +82,10 @@ class GrowingSet(Table):
         return new
 
     def intersection(self, *others: Any) -> Self:
-        return functools.reduce(lambda one, other: one._of_those(other, are_in_it=True), others, self.copy())
+        return functools.reduce(lambda one, other: one._members_in(other, are_in_it=True), others, self.copy())
 
     def difference(self, *others: Any) -> Self:
-        return functools.reduce(lambda one, other: one._of_those(other, are_in_it=False), others, self.copy())
+        return functools.reduce(lambda one, other: one._members_in(other, are_in_it=False), others, self.copy())
 
     def symmetric_difference(self, other: Any) -> Self:
         other = self._as_set(other)
@@ -114,7 +114,7 @@ class GrowingSet(Table):
     def equals(self, other: Any) -> Any:
         if not isinstance(other, (set, GrowingSet)):
             return False
-        both = self._of_those(other, are_in_it=True).length()
+        both = self._members_in(other, are_in_it=True).length()
         other = other.length() if isinstance(other, GrowingSet) else len(other)
         return (both == self.length()) & (both == other)
 
@@ -165,7 +165,7 @@ class GrowingSet(Table):
     def _become(self, other: Self) -> None:
         self.keys_, self.values_, self.size = other.keys_, other.values_, other.size
 
-    def _of_those(self, other: Any, *, are_in_it: bool) -> Self:
+    def _members_in(self, other: Any, *, are_in_it: bool) -> Self:
         """The members of this set that are in another one, or those that are not."""
         new = self.copy()
         other = self._as_set(other)

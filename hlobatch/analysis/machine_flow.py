@@ -61,20 +61,20 @@ def components(after: Mapping[str, Sequence[str]]) -> Mapping[str, frozenset[str
     """
     found: dict[str, frozenset[str]] = {}
     lowest: dict[str, int] = {}
-    open_ones: list[str] = []  # visited blocks without a component yet, in order of visit; `lowest` numbers visits
+    unassigned: list[str] = []  # visited blocks without a component yet, in order of visit; `lowest` numbers visits
 
-    def come_to(name: str) -> tuple[str, int, Iterator[str]]:
+    def visit(name: str) -> tuple[str, int, Iterator[str]]:
         lowest[name] = len(lowest)
-        open_ones.append(name)
+        unassigned.append(name)
         return name, lowest[name], iter(after[name])
 
     for first in after:
-        path = [] if first in lowest else [come_to(first)]
+        path = [] if first in lowest else [visit(first)]
         while path:
             name, order, others = path[-1]
             for other in others:
                 if other != HALT and other not in lowest:
-                    path.append(come_to(other))
+                    path.append(visit(other))
                     break
                 if other != HALT and other not in found:
                     lowest[name] = min(lowest[name], lowest[other])
@@ -83,9 +83,9 @@ def components(after: Mapping[str, Sequence[str]]) -> Mapping[str, frozenset[str
                 if path:
                     lowest[path[-1][0]] = min(lowest[path[-1][0]], lowest[name])
                 if lowest[name] == order:  # the block is the first visited one of its component
-                    members = [open_ones.pop()]
+                    members = [unassigned.pop()]
                     while members[-1] != name:
-                        members.append(open_ones.pop())
+                        members.append(unassigned.pop())
                     found |= dict.fromkeys(members, frozenset(members))
     return found
 

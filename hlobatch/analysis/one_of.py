@@ -134,7 +134,7 @@ for _name in (*carrier.COMPARISONS, *carrier.UNARY, *carrier.BINARY):
 def each(choice: Choice, function: Callable[[Any], Any]) -> Any:
     """The result of a function for the lane's object; the function runs for each of the objects."""
     ways = [(choice.hb_index == i, partial(function, one)) for i, one in enumerate(choice.hb_objects)]
-    return _taken(ways, choice.hb_index)
+    return _result_of_lane(ways, choice.hb_index)
 
 
 def for_each(function: Callable[..., Any], *operands: Any) -> Any:
@@ -148,7 +148,7 @@ def for_each(function: Callable[..., Any], *operands: Any) -> Any:
         if isinstance(operand, Choice):
             return each(operand, one)
         if is_optional(operand):
-            return _if_there(operand, one)
+            return _of_optional(operand, one)
     return _of_none(function, operands) if any(one is None for one in operands) else function(*operands)
 
 
@@ -162,7 +162,7 @@ def _of_none(function: Callable[..., Any], operands: Sequence[Any]) -> Any:
         raise type(error)(in_words(str(error))) from None
 
 
-def _if_there(value: Any, function: Callable[[Any], Any]) -> Any:
+def _of_optional(value: Any, function: Callable[[Any], Any]) -> Any:
     """The result of a function: of the value in lanes where it is not None, of None in others."""
     known = optional(value)
     assert known is not None
@@ -175,10 +175,10 @@ def _if_there(value: Any, function: Callable[[Any], Any]) -> Any:
         (jnp.logical_not(known.is_there), partial(function, None)),
         (known.is_there, of_value),
     ]
-    return _taken(ways, jnp.asarray(known.is_there, jnp.int32))
+    return _result_of_lane(ways, jnp.asarray(known.is_there, jnp.int32))
 
 
-def _taken(ways: Sequence[tuple[Any, Callable[[], Any]]], index: Any) -> Any:
+def _result_of_lane(ways: Sequence[tuple[Any, Callable[[], Any]]], index: Any) -> Any:
     """The result of the lane's function among several, all of which run; where one raises, its lanes fail."""
     given, raised = dict[int, Any](), dict[int, Exception]()
     for place, (lanes, function) in enumerate(ways):

@@ -92,9 +92,9 @@ def joined(left: Any, right: Any) -> Any:
     """
     trees: list[Any] = [jax.tree.structure(kind) for kind in (left, right)]
     if trees[0] == trees[1]:
-        left, right = jax.tree.map(_beside, left, right), jax.tree.map(_beside, right, left)
+        left, right = jax.tree.map(_widened_beside, left, right), jax.tree.map(_widened_beside, right, left)
     else:
-        left, right = remade(_with_length, left, right), remade(_with_length, right, left)
+        left, right = remade(_growing_if_longer, left, right), remade(_growing_if_longer, right, left)
     try:
         return join(Type(left), Type(right)).tensors
     except DisagreementError as reason:
@@ -104,14 +104,14 @@ def joined(left: Any, right: Any) -> Any:
         ) from None
 
 
-def _with_length(one: Any, other: Any) -> Any:
+def _growing_if_longer(one: Any, other: Any) -> Any:
     """The type of a list; that of a growing list if the list beside it has another number of items."""
     if type(one) is list and type(other) is list and len(one) != len(other):
         return KINDS[list].type_of(one)
     return one if _is_part(other) or not are_alike(one, other) else INSIDE
 
 
-def _beside(one: Any, other: Any) -> Any:
+def _widened_beside(one: Any, other: Any) -> Any:
     """The type of a number; that of a Python integer if it has fewer bits and is beside one."""
     are_tensors = isinstance(one, TensorType) and isinstance(other, TensorType)
     if are_tensors and is_small(one.dtype) and other.weak and jnp.issubdtype(other.dtype, jnp.integer):

@@ -188,7 +188,7 @@ class _Search:
             sum_ = self._product(atoms[1], atoms[2], (((), ()), ((), ())), {})
             return atoms[0], lambda given, lanes: given + sum_(lanes).astype(given.dtype)
         if name == "scatter-add" and not equation.params["dimension_numbers"].operand_batching_dims:
-            return atoms[0], self._spread(equation)
+            return atoms[0], self._scatter(equation)
         if name not in ("add", "add_any"):
             return None
         before, other = atoms if self._comes_from(atoms[0], total) else atoms[::-1]
@@ -215,9 +215,9 @@ class _Search:
             inner, function = self.over_lanes(atoms[0]), function_of(equation)
             return lambda lanes: function(inner(lanes))[0]
         if name == "dot_general":
-            return self._product(atoms[0], atoms[1], params["dimension_numbers"], _how(params))
+            return self._product(atoms[0], atoms[1], params["dimension_numbers"], _product_options(params))
         if name == "select_n" and len(atoms) == 3 and self._is_zero(atoms[1]):
-            return self._where(atoms[0], atoms[2]) or self._of_part(atom)
+            return self._masked(atoms[0], atoms[2]) or self._of_part(atom)
         return self._of_part(atom)
 
     def _of_part(self, atom: Any) -> Sum:
@@ -236,7 +236,7 @@ class _Search:
         left, right = self._part(one), self._part(other)
         return lambda lanes: lax.dot_general(lanes.part(left), lanes.part(right), moved, **how)
 
-    def _where(self, condition: Any, atom: Any) -> Sum | None:
+    def _masked(self, condition: Any, atom: Any) -> Sum | None:
         """The sum of a value over lanes in which a condition holds; None if the condition is no scalar of the lane."""
         whole = self._scalar(condition)
         if whole is None:
@@ -257,7 +257,7 @@ class _Search:
         scalar = self._scalar(atom)
         return isinstance(scalar, Literal) and not scalar.val
 
-    def _spread(self, equation: Any) -> Adder:
+    def _scatter(self, equation: Any) -> Adder:
         """Adds to some elements of a total, for all lanes at once, in one scatter."""
         numbers = equation.params["dimension_numbers"]
         moved = numbers._replace(update_window_dims=tuple(axis + 1 for axis in numbers.update_window_dims))
@@ -273,5 +273,5 @@ def _all_of(steps: Sequence[Adder], total: Any, lanes: Lanes) -> Any:
     return total
 
 
-def _how(params: Mapping[str, Any]) -> dict[str, Any]:
+def _product_options(params: Mapping[str, Any]) -> dict[str, Any]:
     return {name: params[name] for name in ("precision", "preferred_element_type", "out_sharding") if name in params}

@@ -262,7 +262,7 @@ class _Inferrer:
     def _solve(self) -> None:
         """Visit blocks until no type changes."""
         self._reach(MAIN, self.program.graph.enter_block().name)
-        while self.work or (not self.found.is_told and self._nothing_else_gives_a_type()):
+        while self.work or (not self.found.is_told and self._unassigned_are_none()):
             self._next()
         self.found.tell()
         if self.waiting:
@@ -280,8 +280,8 @@ class _Inferrer:
 
     def _complete(self) -> None:
         """Trace code whose type depends on variables inferred only now; raise the first doubt, if any."""
-        self._tell_failures_apart()
-        for place, index, op in [*self._that_say_which_failure()]:
+        self._widen_failure_codes()
+        for place, index, op in [*self._constant_failure_codes()]:
             in_types = self.found.traced[place, index].in_types
             self.found.traced[place, index] = trace(op, in_types, [False] * len(op.defs))
         for place, index, op in self._undefined():
@@ -291,7 +291,7 @@ class _Inferrer:
             if traced.doubts:
                 raise _ConflictError(traced.doubts[0], place)
 
-    def _tell_failures_apart(self) -> None:
+    def _widen_failure_codes(self) -> None:
         """Make failure codes integers of a lane if the program's own is known at build time, since it is a result."""
         given_back = [name for name in self.program.vars_out if user_name(name) == FAILURE]
         if not any(name in self.found.types and _decided(self.found.types[name]) for name in given_back):
@@ -300,7 +300,7 @@ class _Inferrer:
             if user_name(name) == FAILURE and type_.is_static:
                 self.found.types[name] = widened(type_)
 
-    def _that_say_which_failure(self) -> Iterator[tuple[Place, int, PrimOp]]:
+    def _constant_failure_codes(self) -> Iterator[tuple[Place, int, PrimOp]]:
         """The operations that assign a known failure code where other operations assign another one."""
         for (place, index), traced in self.found.traced.items():
             op = self.functions[place[0]].graph.block(place[1]).instructions[index]
@@ -319,7 +319,7 @@ class _Inferrer:
                 if isinstance(op, PrimOp) and (op.code.is_undefined or (traced is not None and traced.gives_nothing)):
                     yield place, index, op
 
-    def _nothing_else_gives_a_type(self) -> bool:
+    def _unassigned_are_none(self) -> bool:
         """Give the type of None to a variable that no reached code assigns; return whether there was one."""
         missing = [(v, op) for _, _, op in self._undefined() for v in op.vars_out if v not in self.found.types]
         for name, op in missing:
@@ -355,12 +355,12 @@ class _Inferrer:
                     except Tried as told:
                         (self.found.expected if told.is_expected else self.found.unexpected).append(told.fact)
                         if not told.is_expected:
-                            self.traceable.add(_called_next(block, index))
+                            self.traceable.add(_tried_callee(block, index))
                     except Learned as learned:
                         self.found.learned += learned.facts
                         self.made_anew.update(op.defs)
                     except HloBatchError as error:
-                        raise self._said_truly(error, op) from error.__cause__
+                        raise self._worded(error, op) from error.__cause__
                 case FunctionCallOp():
                     if not self._call(function, op) and not self.made_anew.issuperset(op.vars_out):
                         self.found.stuck[place] = op
@@ -374,7 +374,7 @@ class _Inferrer:
             self.found.learned += told_early(op, [self.found.types.get(name) for name in op.vars_in])
         self.made_anew.update(op.defs)
 
-    def _said_truly(self, error: HloBatchError, op: PrimOp) -> HloBatchError:
+    def _worded(self, error: HloBatchError, op: PrimOp) -> HloBatchError:
         """The error, worded for values that change between turns if no operand can differ between lanes."""
         differ = [name for name in op.uses if not self.found.types[name].is_static]
         return error if that_may_differ(self.program).intersection(differ) or not differ else error.between_turns()
@@ -420,7 +420,9 @@ class _Inferrer:
         adopt = caller.name != MAIN and self.calls.is_recursive(callee.name)
         for parameter, argument in zip(callee.vars_in, op.vars_in, strict=True):
             type_, old = self.found.types[argument], self.found.types.get(parameter)
-            optional = _is_of(argument, self.optional) or any(differs_by_lane(t) for t in (type_, old) if t is not None)
+            optional = _is_named(argument, self.optional) or any(
+                differs_by_lane(t) for t in (type_, old) if t is not None
+            )
             try:
                 self._flow(parameter, type_, op.location, widen=adopt and type_ != old, optional=optional)
             except BatchTypeError as error:
@@ -447,7 +449,7 @@ class _Inferrer:
         if name in self.results:  # results are arrays
             type_ = Type(jax.tree.map(as_number, type_.tensors, is_leaf=is_pattern))
         old, joined = self.found.types.get(name), widened(type_) if widen or name in self.results else type_
-        optional = optional or _is_of(name, self.optional)
+        optional = optional or _is_named(name, self.optional)
         try:
             new = joined if old is None else self._joined(name, old, joined, optional)
             for other in [type_, *(other for _, other in self.origins[name] if new != old)]:
@@ -472,7 +474,7 @@ class _Inferrer:
             raise reason from None
 
 
-def _called_next(block: Block, index: int) -> str:
+def _tried_callee(block: Block, index: int) -> str:
     """The callee of the next call in a block; the operation at ``index`` tried that call."""
     return next(op.function for op in block.instructions[index:] if isinstance(op, FunctionCallOp))
 
@@ -485,7 +487,7 @@ def _grown(type_: Type, depths: Collection[int], location: Location) -> Type:
         raise error.at(location) from None
 
 
-def _is_of(variable: str, names: Collection[str]) -> bool:
+def _is_named(variable: str, names: Collection[str]) -> bool:
     """Whether a variable's name, before live ranges were split, is one of ``names``."""
     return bool(names) and unsplit(variable) in names
 

@@ -88,7 +88,7 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
             is_there(argument, f"`{getattr(function, '__name__', function)}` of")
     if meaning is not None and meaning.uses_items:  # the items of an iterator are not known before
         args = tuple(list(value) if isinstance(value, Iterator) else value for value in args)
-    if meaning is not None and _has_to_be_meant(known, meaning, args, kwargs):
+    if meaning is not None and _needs_meaning(known, meaning, args, kwargs):
         return meaning.function(*args, **kwargs)
     method = _method(function)
     calls = any(map(callable, kwargs.values()))  # a sort key may return a value that differs between lanes
@@ -140,7 +140,7 @@ def _unchanging(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any])
     return result
 
 
-def _has_to_be_meant(function: Any, meaning: Meaning, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+def _needs_meaning(function: Any, meaning: Meaning, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
     """Whether a call needs the function on traced values, since Python's own cannot take some arguments."""
     holds_arrays = _holds(is_tracer if meaning.converts else _is_jax, (args, kwargs))
     computes = function in _OF_OPERANDS and _holds(is_boxable, (args, kwargs))

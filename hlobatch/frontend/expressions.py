@@ -59,7 +59,7 @@ class ExpressionLowering(ConditionLowering):
         """Lower the control flow in an expression; the result is straight-line code."""
         if self.is_simple(node):
             return node
-        special = self._special(node)
+        special = self._implicit_call(node)
         return self._with_control(node) if special is None else self.as_method_call(node, *special)
 
     def _with_control(self, node: ast.expr) -> ast.expr:
@@ -69,7 +69,7 @@ class ExpressionLowering(ConditionLowering):
             case ast.Call() if called := self.called(node):
                 return load(self.call(node, called, self.temporary()), node)
             case ast.Call() if self._takes_from_growing(node) or self.is_step(node):
-                return load(self._step_of_its_own(node), node)
+                return load(self._changing_call(node), node)
             case ast.IfExp():
                 return load(self.choose(node), node)
             case ast.BoolOp():
@@ -91,7 +91,7 @@ class ExpressionLowering(ConditionLowering):
                 return TraceTimeLowering(self).reduction(node, items)
         return self.with_simple_children(node)
 
-    def _special(self, node: ast.AST) -> tuple[str, Sequence[ast.expr]] | None:
+    def _implicit_call(self, node: ast.AST) -> tuple[str, Sequence[ast.expr]] | None:
         """The operation and operands of an expression that implicitly calls a followed method; else None."""
         if not self.callees.facts.has(Overloaded) or id(node) in self._functions:
             return None
@@ -143,7 +143,7 @@ class ExpressionLowering(ConditionLowering):
                 return False
             if isinstance(child, ast.Call):
                 self._functions[id(child.func)] = child.func
-            if self._special(child):
+            if self._implicit_call(child):
                 return False
             if isinstance(child, ast.UnaryOp) and isinstance(child.op, ast.Not):
                 return False
@@ -162,7 +162,7 @@ class ExpressionLowering(ConditionLowering):
         assert isinstance(node, ast.Call)
         return not any(static_value(node.func, self.source, self.local) is kind for kind in _ITERATORS)
 
-    def _step_of_its_own(self, node: ast.Call) -> str:
+    def _changing_call(self, node: ast.Call) -> str:
         """The variable that holds the result of a call that changes an object, lowered as an operation of its own."""
         if not self._takes_from_growing(node):
             return self.as_variable(self._step(node), node)
@@ -335,7 +335,7 @@ class ExpressionLowering(ConditionLowering):
         if isinstance(value, ast.Call) and (called := self.called(value)):
             self.call(value, called, name)
             return
-        late = next(self._late_names(value), None)
+        late = next(self._reassigned_reads(value), None)
         if late is None:
             self.assign(name, self.simple(value), node)
             return
@@ -345,7 +345,7 @@ class ExpressionLowering(ConditionLowering):
             raise error.with_note(Note("here", self.location(assigned)))
         self.assign(name, helper("__hb_kept", [self.simple(value), self.constant(kept)], value), node)
 
-    def _late_names(self, value: ast.expr) -> Iterator[tuple[str, ast.Name, ast.Name]]:
+    def _reassigned_reads(self, value: ast.expr) -> Iterator[tuple[str, ast.Name, ast.Name]]:
         """Variables that lambdas in an expression read and that are assigned again later, with both of these places.
 
         If the lambda is kept, it would see the later value in Python. So would a function that is defined inside.
@@ -386,14 +386,14 @@ class ExpressionLowering(ConditionLowering):
 
     def _guessed(self, node: ast.Call) -> Called | None:
         """The callee of a call, on the guess that the program has to carry it out; None if that is unlikely."""
-        calls = None if is_starred(node) else self._probable(node.func)
+        calls = None if is_starred(node) else self._probable_function(node.func)
         if calls is None:
             return None
         if calls.function is self.source.function and calls.receiver == "":
             return Called(self.callee)
         return self.callees.guess(calls, self.site(node))
 
-    def _probable(self, function: ast.expr) -> Calls | None:
+    def _probable_function(self, function: ast.expr) -> Calls | None:
         """The function that a call of an expression probably means; None if that is not known."""
         value = static_value(function, self.source, self.local)
         if isinstance(value, type) and is_users_class(value):

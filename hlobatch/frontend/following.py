@@ -132,10 +132,10 @@ def follow(site: Site, function: Any, /, *args: Any, **kwargs: Any) -> Any:
     ):
         raise Learned(site, target)
     with in_trial():
-        return _tried(site, target, function, args, kwargs)
+        return _traced_call(site, target, function, args, kwargs)
 
 
-def _tried(site: Site, target: Calls, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _traced_call(site: Site, target: Calls, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The value of a traced call of a function of the user's.
 
     Raises:

@@ -148,7 +148,7 @@ def _is_changed(path: ast.expr, loop: ast.For, variable: str) -> bool:
             place: ast.expr | None = part.func
         else:
             place = part if is_place and isinstance(part, (ast.Attribute, ast.Subscript)) else None
-        if place is not None and any(_dump(step) == whole for step in _way(place)):
+        if place is not None and any(_dump(step) == whole for step in _prefixes(place)):
             return True
     return False
 
@@ -183,7 +183,7 @@ def _is_given(call: ast.Call, variable: str) -> bool:
     return any(isinstance(root, ast.Name) and root.id == variable for root in roots)
 
 
-def _way(node: ast.expr) -> Iterator[ast.expr]:
+def _prefixes(node: ast.expr) -> Iterator[ast.expr]:
     while isinstance(node, (ast.Attribute, ast.Subscript)):
         node = node.value
         yield node

@@ -127,7 +127,7 @@ class CallLowering:
             root = root_of(argument)
             other = None if parameter in callee.captured else rebinding(callee.source.node, parameter)
             if other is not None:
-                raise self._lost(callee, parameter, other, node)
+                raise self._rebound(callee, parameter, other, node)
             if not isinstance(root, ast.Name):  # a value without a name is not read after the call
                 found.append((self.function.temporary(), None))
                 continue
@@ -153,7 +153,7 @@ class CallLowering:
             raise batched_builtins.given_twice(twice).at(self.function.location(node))
         return found
 
-    def _lost(self, callee: Callee, parameter: str, other: ast.AST, node: ast.Call) -> UnsupportedSyntaxError:
+    def _rebound(self, callee: Callee, parameter: str, other: ast.AST, node: ast.Call) -> UnsupportedSyntaxError:
         return UnsupportedSyntaxError(
             f"{callee.source.node.name!r} changes its argument {parameter!r}, and gives the name to another value, too",
             self.function.location(node),
