@@ -3,8 +3,7 @@
 An artifact is a zip file::
 
     manifest.json        format version, the function's name and parameters, its inputs and results as schemas
-    module.mlirbc        the module that ``Artifact.call`` runs: portable StableHLO with ``jax.export``'s calling
-    convention
+    module.mlirbc        the module that ``Artifact.call`` runs: portable StableHLO, called as ``jax.export`` does
     module.stablehlo     the bare portable StableHLO artifact, for other consumers, if there is one
     lanes.…              the kernel, if it was asked for: ``artifacts/lane_code.py``
     SHA256SUMS           checksums of the other files

@@ -229,13 +229,12 @@ class Compiled:
 
     @property
     def threads(self) -> int:
-        """Number of parts of the batch that run side by side. XLA's analyses of the executable are about one part."""
+        """Number of parts of the batch that run side by side; XLA's analyses are about one part."""
         return self.executable.threads if isinstance(self.executable, RUNNERS) else self.division.threads
 
     @hiding_internal_frames
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run on arguments of the types and the batch size that it was compiled for.
-        Run on arguments of the types and the batch size that it was compiled for.
 
         Raises:
             BatchTypeError: The arguments have other types, or another batch size.

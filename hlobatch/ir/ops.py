@@ -115,7 +115,7 @@ class PrimOp(Op):
         vars_in: Variables passed to ``function``, in order.
         vars_out: Variables that receive the results; ``function`` returns a tuple of as many values.
         function: Single-example code; after type inference ``Code``, which no longer runs the user's Python.
-        text: The source it stands for, for the printer.
+        text: The source code that it was made from, for the printer.
     """
 
     vars_in: tuple[str, ...]
@@ -145,7 +145,7 @@ class FunctionCallOp(Op):
     """``y = F(x)``: a call of a function of the program; gone after call lowering.
 
     Attributes:
-        text: The source code that it was made from, for the printer.
+        function: Name of the callee.
         vars_in: Argument variables, as many as the callee has parameters.
         vars_out: Variables that receive the callee's ``vars_out``, one for one.
         site: The frontend's key of the call site, if the callee may be copied for it; None otherwise.
