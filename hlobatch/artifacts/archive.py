@@ -1,7 +1,7 @@
-"""Parts of an artifact by name <-> the bytes of a zip file, with a checksum of each part.
+"""Packs named parts of an artifact into a zip file with checksums, and unpacks it.
 
-What is read may be anything: no part is unpacked before its size is known to be believable. ``SHA256SUMS`` is what
-``sha256sum --check`` reads. It finds what was damaged; who changes a part on purpose changes its checksum too.
+The file to read may be anything: no part is unpacked before its size is known to be plausible. ``SHA256SUMS`` is in the
+format of ``sha256sum --check``. It detects damage; whoever changes a part on purpose can change its checksum too.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from hlobatch.diagnostics import ArtifactError
 SUMS: Final = "SHA256SUMS"
 _MOST_PARTS: Final = 8
 _SMALL: Final = 256 << 20
-"""Bytes that a part may have, however little of the file it takes."""
+"""Bytes that any part may have, whatever its compression ratio."""
 _BEGINNING: Final = b"PK"
 _PIECE: Final = 1 << 20
 _MOST_WITHOUT_SIZE: Final = 1 << 30
-"""Bytes that are read of what does not say how many it has."""
+"""Bytes that are read at most from a source without a size."""
 _RATIO: Final = 100
-"""How many times as large as what stands for it in the file a larger part may be."""
+"""Largest compression ratio of a larger part."""
 
 
 def pack(parts: Mapping[str, bytes]) -> bytes:
-    """The zip file of parts, and of their checksums."""
+    """The zip file with the parts and their checksums."""
     content = io.BytesIO()
     sums = "".join(f"{hashlib.sha256(part).hexdigest()}  {name}\n" for name, part in parts.items())
     with zipfile.ZipFile(content, "w") as file:
@@ -42,10 +42,10 @@ def pack(parts: Mapping[str, bytes]) -> bytes:
 
 
 def content_of(path: str | Path) -> bytes:
-    """The bytes of a file; of what has no size, such as a pipe or a device, so many as an artifact may have.
+    """The bytes of a file; from a source without a size, such as a pipe, up to the size that an artifact may have.
 
     Raises:
-        ArtifactError: It does not begin as a zip file does, or there is no end to it.
+        ArtifactError: It does not begin like a zip file, or does not end.
         OSError: There is no such file, or it cannot be read.
     """
     with Path(path).open("rb") as file:
@@ -62,11 +62,11 @@ def content_of(path: str | Path) -> bytes:
 
 
 def unpack(content: bytes) -> dict[str, bytes]:
-    """The parts of a zip file; their checksums are among them, and were compared, where there are any.
+    """The parts of a zip file, checked against its checksums, which are among the parts, if it has any.
 
     Raises:
-        ArtifactError: A part differs from its checksum, or is of a size that there is no reason for.
-        Exception: It is no zip file, or damaged: ``zipfile`` has no one class for that.
+        ArtifactError: A part differs from its checksum, or has an implausible size.
+        Exception: It is not a zip file, or damaged: ``zipfile`` has no single class for that.
     """
     with zipfile.ZipFile(io.BytesIO(content)) as file:
         entries = file.infolist()

@@ -1,4 +1,4 @@
-"""The arguments of an artifact's call -> the arrays that its module takes, checked against what was exported."""
+"""Checks the arguments of an artifact's call, and finds the arrays that its module takes."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from hlobatch.ir.types import Leaf, Static, TensorType, Type
 def arrays_of(
     manifest: Manifest, args: Sequence[Any], kwargs: Mapping[str, Any], *, has_x64: bool
 ) -> tuple[list[Any], int]:
-    """The arrays as they are stored, the batch axis first, and the size of the batch.
+    """The arrays as they are stored, with the batch axis first, and the size of the batch.
 
-    Arguments that are Python objects, such as defaults, may be left out. ``has_x64`` says whether the caller's JAX
-    makes arrays of 64-bit types.
+    Arguments that are Python objects, such as defaults, may be left out. ``has_x64`` says whether 64-bit types are
+    enabled for the caller.
 
     Raises:
-        BatchTypeError: They do not fit what was exported.
+        BatchTypeError: The arguments do not fit what was exported.
     """
     types = manifest.arguments
     values = _values(manifest, args, kwargs)
@@ -74,7 +74,7 @@ def _values(manifest: Manifest, args: Sequence[Any], kwargs: Mapping[str, Any]) 
 
 
 def _size(manifest: Manifest, arrays: Sequence[Any]) -> int:
-    """The size of the batch."""
+    """The size of the batch, which all arrays have to agree on."""
     sizes = {array.shape[0] for array, axis in zip(arrays, manifest.axes, strict=True) if axis is not None}
     if len(sizes) > 1:
         raise BatchTypeError(f"{manifest.name} is called with batches of sizes {', '.join(map(str, sorted(sizes)))}")
@@ -88,7 +88,7 @@ def _size(manifest: Manifest, arrays: Sequence[Any]) -> int:
 
 
 def _batch_first(name: str, leaf: Any, wanted: TensorType, axis: int | None) -> Any:
-    """An array as it is stored, the axis of its batch, if it has one, in front."""
+    """An array as it is stored, with its batch axis, if it has one, moved to the front."""
     shape = list(np.shape(leaf))
     size = [shape.pop(axis)] if axis is not None and -len(shape) <= axis < len(shape) else []
     if tuple(shape) != wanted.shape or len(size) != (axis is not None):
@@ -100,7 +100,7 @@ def _batch_first(name: str, leaf: Any, wanted: TensorType, axis: int | None) -> 
 
 
 def _check_leaf(name: str, leaf: Any, wanted: Leaf, *, has_x64: bool) -> None:
-    """Refuse another Python object than was exported, and an array that would have to be converted."""
+    """Refuse a Python object other than the exported one, and an array that would have to be converted."""
     if isinstance(wanted, Static):
         if Static(leaf) != wanted:
             raise BatchTypeError(

@@ -1,14 +1,14 @@
-"""The code of lanes that an artifact carries beside its module <-> parts of its file, and what runs it.
+"""The kernel that an artifact carries beside its module: its parts in the file, and its calls.
 
 ::
 
-    lanes.ll      the code of one lane, and what a thread calls, in LLVM IR for one kind of processor
-    lanes.json    what whoever calls it has to know: the kind of processor, frames of stacks, arrays of results
+    lanes.ll      the kernel, in LLVM IR for one kind of processor
+    lanes.json    what a caller has to know: the kind of processor, frames of stacks, arrays of results
     lanes.npz     the arrays that it captures, in order
 
-It is compiled where it is loaded. The module beside it stays what others run, and what runs elsewhere. Of the code
-is known, before it runs, that LLVM's verifier takes it and that it calls functions of numbers alone; but code that is
-made on purpose may read and write any memory, so whoever loads it has to trust who made it.
+It is compiled when it is loaded. The module beside it runs for other consumers, and on other machines. Before the
+kernel runs, it is checked that LLVM's verifier accepts it and that it only calls functions of numbers; but malicious
+code may still read and write any memory, so whoever loads it has to trust its author.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _OF_NUMBERS: Final = frozenset(
     )
     for suffix in ("", "f")
 )
-"""Functions of the system's library that code of lanes may call, besides those of LLVM itself."""
+"""Functions of the C library that a kernel in an artifact may call, besides LLVM's own."""
 _DECLARED: Final = re.compile(r'^\s*declare\b[^@\n]*@("[^"\n]*"|[\w.$-]+)', re.MULTILINE)
 _ENTRY: Final = re.compile(rf"^define i32 @{RUN}\(ptr[^,\n]*, ptr[^,\n]*\)", re.MULTILINE)
 _FLUSHING: Final = re.compile(r'asm sideeffect "m(rs \$0, fpcr", "=r"\(\)|sr fpcr, \$0", "r"\(i64 %mode\.[01]\))')
@@ -64,12 +64,12 @@ _FLUSHING: Final = re.compile(r'asm sideeffect "m(rs \$0, fpcr", "=r"\(\)|sr fpc
 
 @dataclass(frozen=True, eq=False)
 class LaneCode:
-    """The code of a lane.
+    """A kernel in an artifact.
 
     Attributes:
-        module: The code, and what it takes to call it.
-        machine: The kind of processor that it is for, as ``platform.machine`` says.
-        depths: Frames of each stack to begin with, and of a tape.
+        module: The code, and what is needed to call it.
+        machine: The kind of processor that it is for, as in ``platform.machine``.
+        depths: Initial frames of each stack, and of a tape.
         results: The arrays that it writes, without the axis of inputs.
         captured: The arrays that it captures.
     """
@@ -99,7 +99,7 @@ class LaneCode:
             raise ArtifactError(f"its code of lanes cannot be compiled here: {reason}") from None
 
     def run(self, inputs: Sequence[Any], size: int) -> tuple[list[np.ndarray[Any, Any]], Run]:
-        """The arrays that a batch gives, all that there are, and what became of its inputs."""
+        """All result arrays for a batch, and the record of the run."""
         given = [memory(x) for x in (*self.captured, *inputs)]
         results = [aligned((size, *kind.shape), kind.dtype) for kind in self.results]
         pointers = table([pointer(array) for array in (*given, *results)])
@@ -108,7 +108,7 @@ class LaneCode:
         return results, kernel.run(pointers, (given, results), status, kernel.threads_for(size, cores()))
 
     def parts(self) -> dict[str, bytes]:
-        """What a file has of it."""
+        """The parts of a file that hold it."""
         module, arrays = self.module, io.BytesIO()
         np.savez(arrays, *(_as_bytes(array) for array in self.captured))
         numbers = {
@@ -128,10 +128,10 @@ class LaneCode:
 
 
 def lane_code_of(plan: Plan) -> LaneCode:
-    """The code of lanes of a plan, for this kind of processor.
+    """A plan's kernel, for this kind of processor.
 
     Raises:
-        ArtifactError: It has none, or none that can be carried.
+        ArtifactError: It has none, or none that a file can hold.
     """
     shape = lane_shape(plan)
     if shape.computed:
@@ -153,10 +153,10 @@ def lane_code_of(plan: Plan) -> LaneCode:
 
 
 def lane_code_from(parts: Mapping[str, bytes], manifest: Manifest) -> LaneCode:
-    """The code of lanes in a file, of which all is checked that can be.
+    """The kernel in a file, checked as far as possible.
 
     Raises:
-        ArtifactError: It is none that can be run, or not of the types that the manifest says.
+        ArtifactError: It cannot be run, or its types are not those of the manifest.
     """
     numbers = _numbers(parts[NUMBERS])
     text = parts[CODE].decode("utf-8", errors="replace")
@@ -184,7 +184,7 @@ def lane_code_from(parts: Mapping[str, bytes], manifest: Manifest) -> LaneCode:
 
 
 def check_calls(text: str) -> None:
-    """See to it that code is a module of LLVM's that calls nothing but functions of numbers.
+    """Check that code is an LLVM module that only calls functions of numbers.
 
     Raises:
         ArtifactError: It is not.
@@ -203,17 +203,17 @@ def check_calls(text: str) -> None:
 
 
 def fields() -> dict[str, int]:
-    """How the code of lanes is called: the places of what a call tells it."""
+    """The calling convention of kernels: the position of each field of a call."""
     return {name: place for name, place in vars(Call).items() if isinstance(place, int)}
 
 
 def fates_of(run: Run) -> np.ndarray[Any, Any]:
-    """What became of the inputs of a run, as an artifact's module says it."""
+    """The status of the inputs of a run, as an artifact's module returns it."""
     return np.where(run.status & FATES == Fate.PARKED, np.int32(Fate.PARKED), run.status)
 
 
 def _numbers(text: bytes) -> dict[str, Any]:
-    """What ``lanes.json`` says, checked."""
+    """The content of ``lanes.json``, checked."""
     try:
         numbers = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -239,7 +239,7 @@ def _numbers(text: bytes) -> dict[str, Any]:
 
 
 def _kind(given: Any) -> jax.ShapeDtypeStruct:
-    """What an array is like, of what ``lanes.json`` says."""
+    """The shape and dtype of an array, as given in ``lanes.json``."""
     try:
         name, shape = given
         dtype = np.dtype(getattr(jax.numpy, name) if name.startswith(("bfloat", "float8", "int4")) else name)
@@ -255,10 +255,10 @@ def _as_bytes(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def _captured(content: bytes, kinds: Sequence[Any]) -> tuple[np.ndarray[Any, Any], ...]:
-    """The arrays of ``lanes.npz``: bytes, which are taken for what they are said to be."""
+    """The arrays in ``lanes.npz``: bytes, viewed with the given shapes and dtypes."""
     with zipfile.ZipFile(io.BytesIO(content)) as file:
         if sum(entry.file_size for entry in file.infolist()) > 2 * len(content) + _MOST_RESULTS:
-            raise ArtifactError(f"{ARRAYS} would be larger than it can be")  # they are stored as they are
+            raise ArtifactError(f"{ARRAYS} would be larger than it can be")  # np.savez does not compress
     with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
         found = [arrays[name] for name in arrays.files]
     known = list(map(_kind, kinds))

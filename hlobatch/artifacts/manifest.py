@@ -1,4 +1,4 @@
-"""What an artifact says of itself <-> ``manifest.json``, of which everything is checked when it is read."""
+"""The manifest of an artifact, written to ``manifest.json`` and read back with every entry checked."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ _KINDS: Final = {kind.description: kind for kind in (_P.POSITIONAL_ONLY, _P.POSI
 _WIDE: Final = frozenset(map(np.dtype, ("int64", "uint64", "float64", "complex128")))
 _LARGEST_SIZE: Final = 1 << 62
 _MOST_CHARACTERS: Final = 1000
-"""Characters of a name."""
+"""Largest number of characters in a name."""
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """What an artifact says of itself.
+    """The description of an artifact.
 
     Attributes:
         name: The function's name.
-        parameters: The names and kinds of its parameters; None where a file of an old format does not say.
-        arguments: Their types, a tuple, without the batch axis.
+        parameters: The names and kinds of its parameters; None for a file of an old format, which does not have them.
+        arguments: Their types, as a tuple, without the batch axis.
         shared: For each parameter, whether it has no batch axis.
-        axes: For each array in the arguments, which axis the batch is, or None if it has none.
+        axes: For each array in the arguments, its batch axis; None if it has none.
         result: Type of the result.
         depth: Frames per stack; an artifact's stacks do not grow.
-        max_steps: Blocks an input may run, or None.
-        batch: The size of the batch; None for one of any size.
-        platforms: What it was exported for.
-        convention: The version of how JAX calls what it exported.
-        failures: Statements that raise, by their numbers in what becomes of inputs.
+        max_steps: Blocks that an input may run, or None.
+        batch: The size of the batch; None for any size.
+        platforms: The platforms that it was exported for.
+        convention: The version of JAX's calling convention for exported functions.
+        failures: Statements that raise, by their numbers in the status of inputs.
     """
 
     name: str
@@ -62,11 +62,11 @@ class Manifest:
 
     @cached_property
     def has_wide_types(self) -> bool:
-        """Whether it takes or gives arrays that JAX has only where 64-bit types are on."""
+        """Whether it has arrays of types that JAX has only if 64-bit types are enabled."""
         return any(map(is_wide, (*self.arguments.tensor_leaves, *self.result.tensor_leaves)))
 
     def to_json(self) -> bytes:
-        """The manifest as it is written.
+        """The manifest as JSON.
 
         Raises:
             ArtifactError: The arguments or the result hold something that JSON cannot describe.
@@ -93,15 +93,15 @@ class Manifest:
 
 
 def is_wide(leaf: TensorType) -> bool:
-    """Whether an array is of a type that JAX has only where 64-bit types are on."""
+    """Whether an array is of a type that JAX has only if 64-bit types are enabled."""
     return not leaf.is_key and leaf.dtype in _WIDE
 
 
 def read_manifest(text: bytes) -> dict[str, Any]:
-    """The JSON of a manifest, which is of a format that can be read.
+    """The JSON of a manifest.
 
     Raises:
-        ArtifactError: It is not.
+        ArtifactError: It is not JSON, or not of a format that can be read.
     """
     try:
         manifest = json.loads(text, object_pairs_hook=_without_repetition)
@@ -125,12 +125,12 @@ def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def from_json(manifest: Mapping[str, Any], classes: Collection[type], **of_module: Any) -> Manifest:
-    """What a manifest says, checked.
+    """The manifest, checked.
 
     Args:
-        manifest: What ``read_manifest`` gave.
-        classes: Classes of namedtuples that are looked for by their names.
-        **of_module: What files of the old formats say with their module, and not here: ``batch``, ``platforms``,
+        manifest: The JSON from ``read_manifest``.
+        classes: Classes of namedtuples, which are found by their names.
+        **of_module: Entries that files of the old formats have in their module instead: ``batch``, ``platforms``,
             ``convention``.
 
     Raises:
@@ -207,7 +207,7 @@ def _is_platform(value: Any) -> bool:
 
 
 def _check_axes(axes: Any, parts: tuple[Any, ...], shared: list[bool]) -> None:
-    """Each array has an axis that it can have, none where the argument is shared, and some array has one."""
+    """Check that each array has a valid axis, none if the argument is shared, and that some array has one."""
     leaves = [(leaf, s) for part, s in zip(parts, shared, strict=True) for leaf in Type(part).tensor_leaves]
     _check("axes", axes, _is_list(axes, len(leaves)) and any(axis is not None for axis in axes))
     for axis, (leaf, is_shared) in zip(axes, leaves, strict=True):
@@ -219,7 +219,7 @@ def _has_axis(leaf: TensorType, axis: int) -> bool:
 
 
 def _first_axes(parts: tuple[Any, ...], shared: list[bool]) -> list[int | None]:
-    """The axes of a file of format 1."""
+    """The axes of a file of format 1, in which the batch axis is always the first."""
     pairs = zip(parts, shared, strict=True)
     return [None if is_shared else 0 for part, is_shared in pairs for _ in Type(part).tensor_leaves]
 

@@ -1,4 +1,4 @@
-"""What an artifact says of itself -> the arrays that its modules take and give, each as ``n: i32[batch]``."""
+"""Describes the arrays that an artifact's modules take and return, each as in ``n: i32[batch]``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hlobatch.ir.types import TensorType, Type
 
 
 def operands(manifest: Manifest) -> tuple[str, ...]:
-    """The arrays that the module for JAX takes; the bare one takes the size of a batch of any size before them."""
+    """The arrays that the module for JAX takes; the bare module first takes the batch size, if that may vary."""
     parts = manifest.arguments.tensors
     names = [f"arg{i}" for i in range(len(parts))] if manifest.parameters is None else [*manifest.parameters.parameters]
     described = zip(names, parts, manifest.shared, strict=True)
@@ -22,13 +22,13 @@ def operands(manifest: Manifest) -> tuple[str, ...]:
 
 
 def results(manifest: Manifest) -> tuple[str, ...]:
-    """The arrays that both modules give."""
+    """The arrays that both modules return."""
     batch = _batch(manifest)
     return (*_arrays("result", manifest.result.tensors, manifest, False), "stopped: i32[]", f"status: i32[{batch}]")
 
 
 def _arrays(name: str, part: Any, manifest: Manifest, shared: bool) -> list[str]:
-    """The arrays of one parameter, or of the result, by their paths."""
+    """The arrays of one parameter, or of the result, named by their paths."""
     type_ = Type(part)
     numbered = unboxed(type_.rebuild(list(map(_Number, range(len(type_.tensor_leaves))))))
     paths = {leaf: path for path, leaf in jax.tree_util.tree_leaves_with_path(numbered) if isinstance(leaf, _Number)}

@@ -1,9 +1,9 @@
-"""The module of an artifact -> what runs it, once it is known to be one of the types that the manifest says.
+"""Checks the module of an artifact against the manifest, and makes the function that runs it.
 
-MLIR's reader trusts the numbers in bytecode, and XLA what it is given: what somebody made on purpose may end the
-process here, or run for ever later. What can be known beforehand is looked at: that it has the form of bytecode, that
-its operations are of StableHLO and pass its verifier, that it calls no library but those that JAX exports calls of, and
-that its ``main`` takes and gives arrays of the right types.
+MLIR's reader trusts the numbers in bytecode, and XLA trusts its input: a malicious file may crash the process here, or
+run forever later. What can be checked beforehand is checked: that it has the form of bytecode, that its operations are
+StableHLO's and pass its verifier, that it only calls libraries for which JAX exports calls, and that its ``main`` takes
+and returns arrays of the right types.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ _DIALECTS: Final = ("builtin", "chlo", "func", "sdy", "stablehlo")
 
 
 def in_old_form(data: bytes) -> tuple[bytes, list[str], int]:
-    """The module, platforms and calling convention of a file of format 1 or 2; any error may come of one."""
+    """The module, platforms and calling convention of a file of format 1 or 2; may raise any exception."""
     return exported_by_jax(data)
 
 
 def batch_of(module: bytes, arguments: Type, shared: Any) -> int | None:
-    """The size of the batch of a file of an old format, which only its module says; None for any."""
+    """The batch size of a file of an old format, which is only in its module; None for any size."""
     kinds = list(_main(_checked(module)).inputs)
     parts = arguments.tensors
     per_lane = [not s for part, s in zip(parts, shared, strict=False) for _ in Type(part).tensor_leaves]
-    kinds = kinds[len(kinds) - len(per_lane) :]  # what is before is the platform
+    kinds = kinds[len(kinds) - len(per_lane) :]  # the argument before them is the platform
     for kind, is_per_lane in zip(kinds, per_lane, strict=False):
         if is_per_lane and isinstance(kind, ir.RankedTensorType) and kind.rank:
             return None if kind.is_dynamic_dim(0) else int(kind.get_dim_size(0))
@@ -51,10 +51,10 @@ def batch_of(module: bytes, arguments: Type, shared: Any) -> int | None:
 
 
 def exported_of(manifest: Manifest, module: bytes) -> jax.export.Exported:
-    """What runs a module.
+    """The ``Exported`` that runs a module.
 
     Raises:
-        ArtifactError: The module is none that can be run, or not of the types that the manifest says.
+        ArtifactError: The module cannot be run, or its types are not those of the manifest.
     """
     oldest = jax.export.minimum_supported_calling_convention_version
     newest = jax.export.maximum_supported_calling_convention_version
@@ -80,7 +80,7 @@ _CODE: Final = jax.ShapeDtypeStruct((), np.int32)
 
 
 def _avals(manifest: Manifest) -> tuple[list[jax.ShapeDtypeStruct], list[jax.ShapeDtypeStruct]]:
-    """The arrays that the module takes, and those that it gives."""
+    """The arrays that the module takes, and those that it returns."""
     size = jax.export.symbolic_shape("b")[0] if manifest.batch is None else manifest.batch
 
     def array(leaf: TensorType, *, is_shared: bool = False) -> jax.ShapeDtypeStruct:
@@ -94,7 +94,7 @@ def _avals(manifest: Manifest) -> tuple[list[jax.ShapeDtypeStruct], list[jax.Sha
 
 
 def _checked(data: bytes) -> Any:
-    """The module, verified, of nothing but what an artifact may have."""
+    """The module, verified, with only the operations and calls that an artifact may have."""
     wrong = fault(data) if is_bytecode(data) else "this is no bytecode"
     if wrong is not None:
         raise ArtifactError(f"its module cannot be read: {wrong}")
@@ -112,7 +112,7 @@ def _checked(data: bytes) -> Any:
 
 
 def _main(module: Any) -> Any:
-    """The type of the function that is run."""
+    """The type of the function ``main``."""
     for operation in module.body.operations:
         if operation.operation.name == "func.func" and ir.StringAttr(operation.attributes["sym_name"]).value == "main":
             return ir.FunctionType(ir.TypeAttr(operation.attributes["function_type"]).value)

@@ -1,4 +1,4 @@
-"""The bytes of a file -> what an artifact says of itself, what runs it, and its bare module."""
+"""Reads an artifact from the bytes of a file, and checks it."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ STABLEHLO: Final = "module.stablehlo"
 
 
 class Contents(NamedTuple):
-    """What a file holds.
+    """The content of a file.
 
     Attributes:
-        manifest: What it says of itself.
-        exported: What runs.
-        stablehlo: The bare module.
-        lanes: The code of lanes, where the file has some and it was asked for.
+        manifest: The manifest.
+        exported: The module that runs.
+        stablehlo: The bare module, if the file has one.
+        lanes: The kernel, if the file has one and it was asked for.
     """
 
     manifest: Manifest
@@ -37,21 +37,21 @@ class Contents(NamedTuple):
 
 
 def read(content: bytes, classes: Collection[type] = (), *, kernels: bool = False) -> Contents:
-    """What a file holds, of which everything is checked.
+    """The content of a file, checked.
 
     Args:
-        content: The file.
-        classes: Classes of namedtuples that are looked for by their names.
-        kernels: Whether the code of lanes is read, too.
+        content: The bytes of the file.
+        classes: Classes of namedtuples, which are found by their names.
+        kernels: Whether to read the kernel as well.
 
     Raises:
-        ArtifactError: It holds no artifact, or no code of lanes if that is to be read.
+        ArtifactError: The file holds no artifact, or no kernel if that is to be read.
     """
     try:
         return _read(content, classes, kernels=kernels)
     except ArtifactError:
         raise
-    except Exception as error:  # what is not expected is damage too, to whoever reads the file
+    except Exception as error:  # any other error means that the file is damaged
         raise ArtifactError(f"it is damaged: {error!r}"[:300]) from error
 
 

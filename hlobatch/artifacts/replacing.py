@@ -1,4 +1,4 @@
-"""Bytes -> a file that holds them as a whole, or is as it was."""
+"""Writes a file such that it has all of its new content, or is unchanged."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pathlib import Path
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file beside the one that is there, and put it in its place when all of it is written.
+    """Write a file under another name in the same folder, and rename it when all is written.
 
-    Whatever happens before, the old file stays, and nothing else is left behind. A link keeps leading where it does,
-    and a file keeps its permissions. What is no file, such as a pipe, is written to.
+    If anything fails before, the old file stays, and no other is left behind. A link is followed, and a file keeps its
+    permissions. Something other than a file, such as a pipe, is written to directly.
 
     Raises:
         OSError: It cannot be written: the disk is full, or something forbids it.

@@ -1,7 +1,7 @@
-"""A file of somebody who is not trusted -> an error where reading or compiling it would end the process.
+"""Tries to read and compile an untrusted file in another process, in case that crashes.
 
-It is read and compiled in a process of its own first, with limits of time and memory. This module is what runs there:
-the file comes by the standard input, and what is wrong with it goes out by the standard output.
+The process has limits of time and memory. This module is what it runs: the file is its standard input, and an error
+message its standard output.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from hlobatch.artifacts.reading import Contents, read
 from hlobatch.diagnostics import ArtifactError
 
 MOST_SECONDS: Final = 300
-"""Time that there is, in a process of its own, to read a file and to compile what is in it."""
+"""Seconds for reading a file and compiling its module in the other process."""
 MOST_BYTES_OF_ADDRESSES: Final = 8 << 30
-"""Bytes that there are for that, of addresses."""
+"""Bytes of address space for that."""
 _REFUSED: Final = 3
-"""Exit status where the file is refused."""
+"""Exit status if the file is refused."""
 
 
 def try_elsewhere(content: bytes) -> None:
-    """Read a file, and compile what is in it for a CPU, in another process.
+    """Read a file, and compile its module for a CPU, in another process.
 
     Raises:
-        ArtifactError: It is refused there, or the process ended, or took too much time or memory.
+        ArtifactError: It is refused there, or the process crashed, or took too much time or memory.
     """
-    command = [sys.executable, "-P", "-m", __name__]  # -P: no module of the folder we are in
+    command = [sys.executable, "-P", "-m", __name__]  # -P: do not import from the current folder
     places = os.pathsep.join(place for place in sys.path if place)
     environment = {**os.environ, "JAX_PLATFORMS": "cpu", "PYTHONPATH": places}
     try:
@@ -48,7 +48,7 @@ def try_elsewhere(content: bytes) -> None:
 
 
 def main() -> int:
-    """What runs in the other process."""
+    """The main function of the other process."""
     _limit_memory()
     try:
         _compile(read(sys.stdin.buffer.read()))
@@ -59,14 +59,14 @@ def main() -> int:
 
 
 def _limit_memory() -> None:
-    with contextlib.suppress(ImportError):  # where there is none, time alone is limited
+    with contextlib.suppress(ImportError):  # without the module, only time is limited
         import resource  # noqa: PLC0415
 
         resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES_OF_ADDRESSES, MOST_BYTES_OF_ADDRESSES))
 
 
 def _compile(contents: Contents) -> None:
-    """Compile a module for a CPU, and for a batch of two where any will do."""
+    """Compile a module for a CPU, with a batch of two if the batch size may vary."""
     exported = contents.exported
     if "cpu" not in exported.platforms:
         return

@@ -1,4 +1,4 @@
-"""Where the eager interpreters keep their arrays and how they run straight-line code.
+"""The array libraries of the eager interpreters, and how each runs straight-line code.
 
 | Backend        | arrays | straight-line code                                            |
 |----------------|--------|---------------------------------------------------------------|
@@ -6,7 +6,7 @@
 | ``JaxBackend``   | JAX    | ``jax.vmap``, operation by operation                          |
 | ``XlaBackend``   | JAX    | ``jax.vmap``, compiled: the paper's hybrid (section 4)        |
 
-All control (masks, queues, program counters) is NumPy in each of them.
+All control state (masks, queues, program counters) is NumPy in each of them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ BatchFunction = Callable[[Sequence[Any], Mask], list[Any]]
 
 
 class Backend(Protocol):
-    """What an eager interpreter needs of an array library."""
+    """The operations that an eager interpreter needs of an array library."""
 
     def asarray(self, value: Any) -> Any:
         """A value in this library's own array type."""
@@ -42,9 +42,9 @@ class Backend(Protocol):
         """``stack`` with ``values[b]`` at ``[rows[b], b]`` for the lanes of ``mask``."""
 
     def wrap_straightline_callable(self, function: LaneFunction) -> BatchFunction:
-        """Single-example code as code on arrays ``[lanes, *event]`` and a mask of active lanes.
+        """Single-example code as a function of arrays ``[lanes, *event]`` and a mask of active lanes.
 
-        What it returns in inactive lanes has no meaning.
+        Its results in inactive lanes have no meaning.
         """
 
 
@@ -122,12 +122,12 @@ class XlaBackend(JaxBackend):
 
 
 def batched(function: LaneFunction, arrays: Sequence[Any], lanes: int) -> list[Any]:
-    """Single-example code over a leading axis, also where it has no inputs."""
+    """Single-example code mapped over a leading axis, even if it has no inputs."""
     return list(jax.vmap(function, axis_size=lanes)(*arrays))
 
 
 def in_active_lanes(array: Any, mask: Any) -> Any:
-    """``array`` with the first active lane's value in every inactive lane: code never sees junk."""
+    """``array`` with the first active lane's value in every inactive lane, so that code never sees junk."""
     return jnp.where(_over_events(mask, array), array, array[jnp.argmax(mask)][None])
 
 

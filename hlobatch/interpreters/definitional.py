@@ -1,7 +1,8 @@
-"""What a program means: one example, straight from the definitions of the operations.
+"""The meaning of a program: runs one example by the definitions of the operations.
 
 Every variable holds a list of values, the last one current. It accepts programs with calls (the paper's figure 2), with
-explicit stacks (figure 4), or with both, typed or not. It is slow and has no batch; all else is measured against it.
+explicit stacks (figure 4), or with both, typed or not. It is slow and has no batch; all executors are tested against
+it.
 
 Reference: TFP ``auto_batching.instructions.interpret``, "definitional interpreter".
 """
@@ -43,8 +44,8 @@ def interpret(program: Program, *inputs: Any) -> Any:
         *inputs: Values of ``program.vars_in``, pytrees without a batch axis.
 
     Returns:
-        The value of ``program.vars_out``: by itself if there is one, else a tuple. If the program may raise, that of
-        the first.
+        The value of ``program.vars_out``: by itself if there is one, else a tuple; without failure number and details,
+        if the program may raise.
 
     Raises:
         Exception: The user's own, if this example raises.
@@ -98,7 +99,7 @@ def _instruction(program: Program, stacks: Stacks, op: Op) -> None:
 
 
 def _seen(program: Program, stacks: Stacks) -> Stacks:
-    """What a function that is called sees: the lane's own variables, which it may write, and others as they are."""
+    """The variables that a callee sees: the lane's own, which it may write, and current values of the others."""
 
     def is_one(name: str) -> bool:
         return is_of_a_lane(name) or program.alloc(name) is VariableAllocation.SHARED
@@ -130,7 +131,7 @@ def _read(program: Program, stacks: Stacks, name: str) -> Any:
 
 
 def _write(program: Program, stacks: Stacks, name: str, value: Any) -> None:
-    """Overwrite the current value, in the variable's own dtype where that is known."""
+    """Overwrite the current value, converted to the variable's type if that is known."""
     type_ = program.var_defs.get(name)
     if type_ is not None:
         value = physical.rebuild(physical.flatten(value, type_), type_)

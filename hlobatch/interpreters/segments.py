@@ -1,7 +1,7 @@
-"""A block's instructions -> straight-line segments, each one function on one lane's arrays, compiled once and cached.
+"""Splits a block's instructions into straight-line segments, each one compiled as a function on one lane's arrays.
 
-A segment is a run of primitives between other operations. Variables written and read inside a segment only never leave
-it.
+A segment is a run of primitives between other operations. Variables that are written and read only inside a segment
+never leave it. Compiled segments are cached.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class Segment:
     """Consecutive primitives of a block.
 
     Attributes:
-        key: Where it stands: the block's identity and the position of its first primitive.
-        block: The block, kept so that its identity is not given to another.
+        key: The block's identity and the position of the first primitive.
+        block: The block, kept alive so that its identity is not reused.
         ops: The primitives.
     """
 
@@ -54,7 +54,7 @@ class Segment:
 
 
 def parts(block: Block) -> Iterator[Segment | Op]:
-    """A block's instructions with runs of primitives gathered."""
+    """A block's instructions, with consecutive primitives gathered into segments."""
     run: list[PrimOp] = []
     for index, op in enumerate(block.instructions):
         if isinstance(op, PrimOp):
@@ -71,7 +71,7 @@ def parts(block: Block) -> Iterator[Segment | Op]:
 def run_segment(
     program: Program, segment: Segment, env: Environment, mask: Mask, backend: Backend, cache: BlockCodeCache
 ) -> dict[str, list[Any]]:
-    """The new arrays of the segment's outputs; only lanes of ``mask`` are meaningful."""
+    """The new arrays of the segment's outputs; meaningful only in the lanes of ``mask``."""
     key = (type(backend), *segment.key)
     if key not in cache:
         cache[key] = (segment.block, backend.wrap_straightline_callable(_lane_code(program, segment)))
@@ -80,7 +80,7 @@ def run_segment(
 
 
 def _by_name(program: Program, names: Sequence[str], arrays: Iterable[Any]) -> dict[str, list[Any]]:
-    """The arrays of each of some variables, of those of all."""
+    """The arrays of each variable, from all arrays in order."""
     return dict(zip(names, grouped(arrays, [program.var_defs[name] for name in names]), strict=True))
 
 
@@ -105,7 +105,7 @@ def masked_update(env: Environment, values: Environment, mask: Mask, backend: Ba
 
 
 def emit(program: Program, op: LogOp, env: Environment, mask: Mask, emission: Emission) -> None:
-    """Have the host do what the lanes of ``mask`` came to."""
+    """Carry out an effect for the lanes of ``mask``."""
     words = [np.asarray(array) for name in op.vars_in for array in env[name]]
     for lane in np.flatnonzero(mask).tolist():
         emission.perform(program.effects[op.number], lane, words[0][lane] if words else ())

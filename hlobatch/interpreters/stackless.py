@@ -1,8 +1,8 @@
-"""Local static autobatching: masks and a queue of waiting points; recursion is borrowed from Python.
+"""Local static autobatching: masks and a queue of waiting points; Python's recursion serves for recursion.
 
 Each function call runs in its own recursive call of the interpreter, with a mask of the lanes that made it, so lanes do
 not meet across calls at different depths. Invariants: the masks in a queue are disjoint and never empty, and there is
-at most one entry per block (entries that wait for the same block are coalesced).
+at most one entry per block (entries for the same block are merged).
 
 Reference: paper section 2, algorithm 1; TFP ``auto_batching.stackless.execute``; Bradbury and Fu (2018).
 """
@@ -42,7 +42,7 @@ class WaitingPoints:
     heap: list[int] = field(default_factory=list)
 
     def enqueue(self, index: int, mask: Mask) -> None:
-        """Let lanes wait for a block. An empty mask is never queued, or recursion would not end."""
+        """Add lanes that wait for a block. An empty mask is never queued, or recursion would not end."""
         if not mask.any():
             return
         if index in self.masks:
@@ -52,7 +52,7 @@ class WaitingPoints:
             heapq.heappush(self.heap, index)
 
     def dequeue(self) -> tuple[int, Mask]:
-        """The smallest program counter anyone waits at, and all who wait there."""
+        """The lowest block index at which lanes wait, and the mask of these lanes."""
         index = heapq.heappop(self.heap)
         return index, self.masks.pop(index)
 
@@ -61,13 +61,14 @@ def execute(program: Program, backend: Backend, block_code_cache: BlockCodeCache
     """Run a batch through a typed program with calls.
 
     Args:
-        program: Calls not lowered.
+        program: The program; calls are not lowered.
         backend: Array library; see ``interpreters.backends``.
-        block_code_cache: Compiled straight-line code, kept between calls; a new one for this call if None.
+        block_code_cache: Compiled straight-line code, kept between calls; None for a new cache for this call.
         *inputs: Values of ``program.vars_in``, every array ``[batch, *event]``.
 
     Returns:
-        The values of ``program.vars_out``, every array ``[batch, *event]``; if the program may raise, of the first.
+        The values of ``program.vars_out``, every array ``[batch, *event]``; without failure numbers and details, if the
+        program may raise.
 
     Raises:
         LaneError: Some lanes raised.
@@ -143,14 +144,14 @@ class _Run:
 
     @property
     def _hoisted(self) -> frozenset[str]:
-        """Variables that other functions read from main: what is the same in every lane."""
+        """Variables that other functions read from main: shared values."""
         entry = self.program.graph.enter_block()
         return frozenset(v for op in entry.instructions if not isinstance(op, FunctionCallOp) for v in op.defs)
 
     def _passed(self, arrays: list[Any], source: str, target: str, lanes: int) -> list[Any]:
-        """The arrays of one variable in the dtypes of another."""
+        """The arrays of variable ``source``, in the dtypes of variable ``target``."""
         types = self.program.var_defs
-        if len(arrays) < array_count(types[target]):  # what is a Python number in one may be an array in the other
+        if len(arrays) < array_count(types[target]):  # a Python number in one may be an array in the other
             supply = iter(arrays)
             pairs = list(zip(types[source].leaves, types[target].leaves, strict=True))
             arrays = [self._leaf(given, supply, lanes) for given, wanted in pairs if isinstance(wanted, TensorType)]
@@ -158,7 +159,7 @@ class _Run:
         return [a if t.is_key or a.dtype == t.dtype else a.astype(t.dtype) for a, t in zip(arrays, leaves, strict=True)]
 
     def _leaf(self, given: Leaf, arrays: Iterator[Any], lanes: int) -> Any:
-        """An array of a variable, or the same number for all lanes."""
+        """The next array of a variable, or a Python number as an array of all lanes."""
         if isinstance(given, TensorType):
             return next(arrays)
         return self.backend.asarray(np.broadcast_to(np.asarray(given.value), (lanes,)))

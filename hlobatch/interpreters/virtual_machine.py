@@ -1,8 +1,8 @@
-"""Program counter autobatching, eagerly: the reference for what the lowering to StableHLO has to do.
+"""Program counter autobatching, eagerly: the reference for the lowering to StableHLO.
 
 Every lane has a program counter and, for each ``FULL`` variable, a stack ``[depth, lanes, *event]`` with a pointer; the
-top is kept beside it. One step runs the earliest block that any lane waits at, for all lanes that wait there, whatever
-their stacks look like.
+top is kept beside it. One step runs the first block in program order at which a lane waits, for all lanes that wait
+there, whatever their stacks.
 
 Reference: paper section 3.1, algorithm 2; section 3.2, optimization 4 (the cached top).
 """
@@ -55,13 +55,13 @@ class Machine:
     Attributes:
         max_steps: Blocks that a lane may run, or None.
         counter: ``i32[lanes]``: index of the block each lane waits at; ``exit_index`` when it is done or was stopped.
-        fates: ``i32[lanes]``: what became of each.
-        steps: ``i32[lanes]``: blocks that each has run.
+        fates: ``i32[lanes]``: the fate of each lane.
+        steps: ``i32[lanes]``: number of blocks that each lane has run.
         tops: Current values, ``[lanes, *event]``.
         stacks: Saved values of ``FULL`` variables.
-        executions: How often each block ran, by name.
-        active: How many lanes each block ran for, in all.
-        emission: What they have the host do.
+        executions: Number of executions of each block, by name.
+        active: Number of lanes that each block ran for, summed over executions.
+        emission: Carries out the effects of lanes.
     """
 
     program: Program
@@ -95,7 +95,7 @@ class Machine:
                 self.tops[op.counter] = [self.backend.asarray(np.full(self.lanes, graph.exit_index(), np.int32))]
 
     def step(self) -> bool:
-        """Run the earliest block anyone waits at; False once all lanes are done."""
+        """Run the first block at which lanes wait; False once all lanes are done."""
         index = int(self.counter.min())
         if index == self.program.graph.exit_index():
             return False
@@ -114,13 +114,13 @@ class Machine:
         return True
 
     def _stop(self, mask: Mask, stopped: Mask, fate: Fate) -> Mask:
-        """The lanes of the mask that go on where some are stopped."""
+        """Stop some lanes of the mask with a fate; returns the mask of the others."""
         self.fates = np.where(mask & stopped, np.int32(fate), self.fates)
         self.counter = np.where(mask & stopped, np.int32(self.program.graph.exit_index()), self.counter)
         return mask & ~stopped
 
     def _part(self, part: Segment | Op, mask: Mask) -> Mask:
-        """Carry out a part of a block; the lanes that go on with the next one."""
+        """Carry out a part of a block; returns the mask of the lanes that go on."""
         match part:
             case Segment():
                 values = run_segment(self.program, part, self.tops, mask, self.backend, self.cache)
@@ -138,7 +138,7 @@ class Machine:
         return mask
 
     def _push(self, name: str, mask: Mask) -> Mask:
-        """Save the top, and go on with lanes that have room. A register keeps nothing: its old value is not needed."""
+        """Save the top; returns the mask of lanes with room for it. A register is not saved: its old value is dead."""
         stack = self.stacks.get(name)
         if stack is None:
             return mask
@@ -150,7 +150,7 @@ class Machine:
         return mask
 
     def _pop(self, name: str, mask: Mask) -> None:
-        """Restore the value saved last; below the bottom there is nothing to restore and nothing to read."""
+        """Restore the value saved last; the top of an empty stack is left unchanged."""
         stack = self.stacks.get(name)
         if stack is None:
             return
@@ -209,7 +209,7 @@ def execute(
     """Run a batch through a lowered program.
 
     Args:
-        program: Calls lowered, typed and allocated.
+        program: The program, typed and allocated, with calls lowered.
         args: Values of ``program.vars_in``, every array ``[batch, *event]``.
         max_stack_depth: Frames per stack.
         backend: Array library; see ``interpreters.backends``.
@@ -217,7 +217,8 @@ def execute(
         max_steps: Blocks that a lane may run, or None.
 
     Returns:
-        The values of ``program.vars_out``, every array ``[batch, *event]``; if the program may raise, of the first.
+        The values of ``program.vars_out``, every array ``[batch, *event]``; without failure numbers and details, if the
+        program may raise.
 
     Raises:
         StackOverflowError: Some lanes needed more frames; the stacks here do not grow.

@@ -1,4 +1,4 @@
-"""What was counted in a run -> one sentence on what to do about it, with the line that it is about."""
+"""Derives from a run's counts one sentence of advice, with the line that it is about."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from hlobatch.profiling.lines import Line
 from hlobatch.profiling.raster import Raster
 
 WELL_USED: Final = 0.7
-"""Share of the work that lanes have a use for from which there is little to win by having more of it."""
+"""Share of the work that is for active lanes from which raising it gains little."""
 MOST_OF_IT: Final = 0.25
-"""Share of the lanes that are left towards the end of a run with a long tail."""
+"""Share of lanes with work left below which the end of a run counts as a tail."""
 LEAST_INPUTS: Final = 32
-"""Inputs from which some of them can wait for others in a queue."""
+"""Number of inputs from which a queue makes sense."""
 
 
 def advice(lines: Sequence[Line], raster: Raster, *, form: str) -> str:
-    """One sentence, or two.
+    """One or two sentences of advice.
 
     Args:
-        lines: Those of the form that a call runs in.
-        raster: Of XLA's loop.
+        lines: The lines' counts in the form in which a call runs.
+        raster: The samples of a run in XLA's loop.
         form: The dispatch of a call: ``"kernel"``, ``"gang"``, or a form of XLA's loop.
     """
     if not lines:
@@ -44,7 +44,7 @@ def advice(lines: Sequence[Line], raster: Raster, *, form: str) -> str:
 
 
 def _remedy(raster: Raster, worst: Line) -> str:
-    """What to try where XLA's loop wastes work at a line."""
+    """A change to try if XLA's loop wastes work at a line."""
     stats, division = raster.stats, raster.division
     has_queue = stats.lanes < division.size
     if _has_tail(raster) and division.size >= LEAST_INPUTS:
@@ -63,6 +63,6 @@ def _remedy(raster: Raster, worst: Line) -> str:
 
 
 def _has_tail(raster: Raster) -> bool:
-    """Whether few lanes had something to do in much of the run."""
+    """Whether few lanes had work left for much of the run."""
     few = sum(sample.busy <= MOST_OF_IT for sample in raster.samples)
     return 3 * few >= len(raster.samples)

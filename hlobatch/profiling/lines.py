@@ -1,8 +1,8 @@
-"""Counts of blocks -> counts of the user's lines: how often lanes ran each, and what work that was.
+"""Turns counts of blocks into counts of source lines: how often lanes ran each, and how much work that was.
 
-A block has operations of several lines, and a line's operations may be in several blocks: copies of one operation, of
-which a lane runs one, and operations that come one after the other. So a line ran as often as that of its operations
-which ran most often, where copies of an operation count together.
+A block has operations of several lines, and a line may have operations in several blocks: copies of one operation, of
+which a lane runs one, and operations that follow each other. So the count of a line is the largest count among its
+operations, where copies of an operation are added up.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from hlobatch.prelude import is_of_prelude
 from hlobatch.runtime.stats import BlockStats
 
 Place = tuple[str, int]
-"""A file, and a line of it."""
+"""A file and a line number."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """What was counted for a line of the source.
+    """The counts of a source line.
 
     Attributes:
         file: Its file.
         line: Its number.
         text: The line, without its newline.
-        runs: How often a lane ran it, all lanes together.
-        visits: How often the machine ran it, each time for all lanes of a thread.
-        work: Estimated floating point operations that were done for it, for lanes with a use for it and without.
-        used: Those for lanes with a use for it.
+        runs: Number of times that a lane ran it, summed over lanes.
+        visits: Number of times that it ran, each time for all lanes of a thread.
+        work: Estimated floating point operations for it, for active lanes and others.
+        used: The part of ``work`` that was for active lanes.
     """
 
     file: str
@@ -47,17 +47,17 @@ class Line:
 
     @property
     def wasted(self) -> float:
-        """Estimated operations for lanes without a use for it."""
+        """Estimated operations for lanes that were not active."""
         return self.work - self.used
 
     @property
     def utilization(self) -> float:
-        """Share of the lanes that had a use for it, when it ran."""
+        """Share of active lanes when it ran, weighted by work."""
         return self.used / self.work if self.work else 1.0
 
 
 class _Copies(NamedTuple):
-    """What copies of an operation have in common."""
+    """The key that copies of an operation share."""
 
     location: Location
     kind: type
@@ -66,7 +66,7 @@ class _Copies(NamedTuple):
 
 @dataclass
 class _Counts:
-    """What was counted for all copies of an operation."""
+    """The counts of all copies of an operation."""
 
     runs: int = 0
     visits: int = 0
@@ -75,12 +75,12 @@ class _Counts:
 
 
 def lines_of(program: Program, blocks: Sequence[BlockStats], width: int) -> list[Line]:
-    """The lines of a program, in order.
+    """The lines of a program with their counts, in order.
 
     Args:
-        program: What ran.
+        program: The program that ran.
         blocks: The counts of its blocks.
-        width: Lanes that each execution of a block is for.
+        width: Lanes in each execution of a block.
     """
     found: dict[_Copies, _Counts] = defaultdict(_Counts)
     for block, counted in zip(program.graph, blocks, strict=True):

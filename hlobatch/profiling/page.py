@@ -1,4 +1,4 @@
-"""A profile -> a page of HTML that needs nothing else: the source as heat, and where lanes were, turn by turn."""
+"""Renders a profile as a single HTML page: the source as a heat map, and where lanes were, turn by turn."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
 TEMPLATE: Final = Path(__file__).parent / "page.html"
 WIDTH, HEIGHT = 400, 80
-"""Of a curve, in units of its picture."""
+"""Size of a curve, in SVG units."""
 NO_LINE: Final = 255
-"""The color of a lane that has nothing left to do."""
+"""Color index of a lane that has no work left."""
 COLORS: Final = 8
-"""Lines with a color of their own; all others have one together."""
+"""Number of lines with a color of their own; all others share one."""
 FRAME_HEIGHT: Final = 640
-"""Of the page in a notebook, in pixels."""
+"""Height of the page in a notebook, in pixels."""
 
 
 def html_of(profile: Profile) -> str:
-    """The page."""
+    """The HTML page."""
     places, cells = _raster(profile)
     title, *more = heading_of(profile)
     samples = profile.raster.samples
@@ -54,14 +54,14 @@ def html_of(profile: Profile) -> str:
 
 
 def framed(page: str) -> str:
-    """A page within another one, with styles of its own."""
+    """A page in an iframe, to embed it in another page without sharing styles."""
     return (
         f'<iframe srcdoc="{escape(page)}" style="width:100%;height:{FRAME_HEIGHT}px;border:0" title="profile"></iframe>'
     )
 
 
 def _raster(profile: Profile) -> tuple[list[int], np.ndarray[Any, Any]]:
-    """The lines that lanes were at, most often first; and which of these, ``u8[lanes, samples]``."""
+    """The lines at which lanes were, most frequent first, and each lane's color by line, ``u8[lanes, samples]``."""
     line_of_block = np.array([block.location.line for block in profile.raster.stats.blocks], np.int64)
     blocks = np.stack([sample.blocks for sample in profile.raster.samples], axis=1)
     lines = np.where(blocks == IDLE, -1, line_of_block[blocks])
@@ -114,7 +114,7 @@ def _source_row(row: Row, most: float, total: float) -> str:
 
 
 def _legend(profile: Profile, places: Sequence[int]) -> list[str]:
-    """What the colors stand for."""
+    """The legend of the colors."""
     texts = {block.location.line: block.location.source_line.strip() for block in profile.raster.stats.blocks}
     rows = [
         f'<li><s class="c{color}"></s>line {line}: <code>{escape(texts[line])}</code></li>'
@@ -126,7 +126,7 @@ def _legend(profile: Profile, places: Sequence[int]) -> list[str]:
 
 
 def _curve(values: Sequence[float], most: float) -> str:
-    """The points of a curve."""
+    """The points of an SVG curve."""
     across = max(len(values) - 1, 1)
     return " ".join(
         f"{WIDTH * k / across:.1f},{HEIGHT - HEIGHT * value / (most or 1):.1f}" for k, value in enumerate(values)

@@ -1,4 +1,4 @@
-"""A profile -> a trace in Chrome's JSON: a row for each lane, with the lines that it was at, and counters."""
+"""Writes a profile as a trace in Chrome's JSON format: a row per lane, with its source lines, and counters."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def trace_of(profile: Profile) -> str:
-    """The trace. A turn of the loop takes a microsecond there, since it is turns that were counted."""
+    """The trace as JSON. A turn of the loop is shown as a microsecond, since samples are counted in turns."""
     events = [_named("process_name", 0, f"{profile.name} in XLA's loop; a turn is shown as 1 µs")]
     events += [*_counters(profile), *_lanes(profile)]
     return json.dumps({"traceEvents": events, "displayTimeUnit": "ns"})

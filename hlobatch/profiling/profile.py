@@ -1,4 +1,4 @@
-"""``hb.profile``: a batched function, run on a batch and looked at."""
+"""``hb.profile``: runs a batched function on a batch and counts what it does, line by line."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ from hlobatch.runtime.plan import Plan
 from hlobatch.runtime.stats import RunStats
 
 SECONDS: Final = 10.0
-"""For which a run in XLA's loop is looked at."""
+"""Default time limit of the sampled run in XLA's loop."""
 
 
 @dataclass(frozen=True, eq=False)
 class Profile:
-    """What a call did, line by line. ``print`` shows the source with it, notebooks its page.
+    """What a call did, line by line. ``print`` shows the annotated source, and notebooks show a page.
 
     Attributes:
         name: The user's name for the function.
-        seconds: Seconds that a call takes, without being looked at.
-        stats: How often each block ran, in the form that a call runs in.
-        lines: Counts of the source's lines in that form, in order.
-        loop_lines: Counts of the same in XLA's loop over all lanes.
-        raster: Where lanes were in that loop, turn by turn.
+        seconds: Time of a call, without profiling.
+        stats: Statistics of the blocks, in the form in which a call runs.
+        lines: Counts of source lines in that form, in order.
+        loop_lines: Counts of source lines in XLA's loop over all lanes.
+        raster: Samples of where lanes were in that loop, turn by turn.
     """
 
     name: str
@@ -56,13 +56,13 @@ class Profile:
 
     @property
     def utilization(self) -> float:
-        """Share of the work in XLA's loop that was for lanes with a use for it."""
+        """Share of the work in XLA's loop that was for active lanes."""
         work = sum(line.work for line in self.loop_lines)
         return sum(line.used for line in self.loop_lines) / work if work else 1.0
 
     @property
     def advice(self) -> str:
-        """What to do about it, in a sentence."""
+        """One sentence of advice."""
         return advice(self.lines, self.raster, form=self.form)
 
     def __repr__(self) -> str:
@@ -75,38 +75,38 @@ class Profile:
         return page.framed(page.html_of(self))
 
     def to_html(self, path: str | Path) -> None:
-        """Write a page that needs nothing else: the source with its counts, and where lanes were.
+        """Write a self-contained HTML page: the source with its counts, and where lanes were.
 
         Args:
-            path: Of the file.
+            path: The path of the file.
         """
         Path(path).write_text(page.html_of(self), encoding="utf-8")
 
     def to_perfetto(self, path: str | Path) -> None:
-        """Write where lanes were as a trace, which ui.perfetto.dev and chrome://tracing show: a row for each lane.
+        """Write a trace of where lanes were, for ui.perfetto.dev and chrome://tracing: a row per lane.
 
         Args:
-            path: Of the file, such as ``"trace.json"``.
+            path: The path of the file, such as ``"trace.json"``.
         """
         Path(path).write_text(perfetto.trace_of(self), encoding="utf-8")
 
 
 def profile(fun: Callable[..., Any], *, seconds: float = SECONDS) -> Callable[..., Profile]:
-    """A function that runs a batched function, and says what it did line by line.
+    """A function that runs a batched function, and returns what it did line by line.
 
-    The batch is run several times: as a call runs it, to see how long that takes; in the same form, with counts; and in
-    XLA's loop over all lanes, which is left every few turns to see where lanes are.
+    The batch is run several times: as in a call, to measure the time; in the same form, with counts; and in XLA's loop
+    over all lanes, paused every few turns to sample where lanes are.
 
     Args:
         fun: A batched function.
-        seconds: For how long, at most, a run in XLA's loop is looked at. Counts of that loop are of this time.
+        seconds: Time limit of the sampled run in XLA's loop, to which the counts of that loop are limited.
 
     Returns:
-        A function of the arguments of ``fun`` to a ``Profile``.
+        A function of the arguments of ``fun`` that returns a ``Profile``.
 
     Raises:
         BatchTypeError: ``fun`` is not batched.
-        HloBatchError: In a call: it is inside a JAX transformation; and whatever a call of ``fun`` raises.
+        HloBatchError: In a call: it is inside a JAX transformation; also any error of a call of ``fun``.
 
     Examples:
         >>> import hlobatch as hb, jax.numpy as jnp

@@ -1,7 +1,7 @@
-"""A batch -> where each of its lanes was, turn by turn, by a run in XLA's loop that is left every few turns.
+"""Samples at which block each lane of a batch is, by a run in XLA's loop that is paused every few turns.
 
-There are few samples, whatever the length of a run: where they become too many, every other one is forgotten, and from
-then on they are twice as far from each other.
+The number of samples is limited, whatever the length of a run: when there are too many, every other one is dropped, and
+the interval between samples is doubled.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from hlobatch.runtime.plan import Plan
 from hlobatch.runtime.stats import RunStats
 
 MOST_SAMPLES: Final = 400
-"""Samples that are kept of a run, at most."""
+"""Largest number of samples that are kept of a run."""
 MOST_LANES: Final = 200
-"""Lanes whose places are kept: of more, some that are as far from each other."""
+"""Largest number of lanes that are sampled; of more lanes, evenly spaced ones."""
 IDLE: Final = -1
-"""The block of a lane that has nothing to do."""
+"""The block of a lane that has no work left."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Where lanes were after some turn.
+    """The blocks of lanes after some turn.
 
     Attributes:
-        turn: How many turns there had been.
-        blocks: The block that each lane waits at, ``i32[lanes]``; ``IDLE`` for one that has nothing left to do.
-        busy: Share of all lanes that have something left to do.
-        depth: Frames on the fullest stack of a lane, at most and on average; zeros if there are no stacks.
+        turn: Number of turns so far.
+        blocks: The block that each lane waits at, ``i32[lanes]``; ``IDLE`` for a lane that has no work left.
+        busy: Share of all lanes that have work left.
+        depth: Frames on the fullest stack of a lane, maximum and average over lanes; zeros if there are no stacks.
     """
 
     turn: int
@@ -48,15 +48,15 @@ class Sample:
 
 @dataclass(frozen=True)
 class Raster:
-    """Where the lanes of a run in XLA's loop were, and what the run did.
+    """The samples and the statistics of a run in XLA's loop.
 
     Attributes:
-        division: How the batch was divided.
-        stats: What the run did.
-        lanes: The numbers of the lanes whose places were kept.
-        samples: In order.
-        done: Inputs that came to their end; fewer than all if the time for looking was over.
-        seconds: That it took, with looking.
+        division: The batch, divided into parts.
+        stats: Statistics of the run.
+        lanes: The numbers of the sampled lanes.
+        samples: The samples, in order.
+        done: Inputs that have ended; fewer than all if the time limit was reached.
+        seconds: Time of the run, with sampling.
     """
 
     division: Division
@@ -68,27 +68,27 @@ class Raster:
 
     @property
     def turns(self) -> int:
-        """Turns of the loop."""
+        """Number of turns of the loop."""
         return self.samples[-1].turn if self.samples else 0
 
     @property
     def is_whole(self) -> bool:
-        """Whether all inputs came to their end."""
+        """Whether all inputs have ended."""
         return self.done == self.division.size
 
     @property
     def width(self) -> int:
-        """Lanes that each execution of a block is for."""
+        """Lanes in each execution of a block."""
         return self.stats.lanes // self.stats.threads
 
 
 def raster_of(plan: Plan, inputs: Sequence[Any], seconds: float) -> Raster:
-    """Run a batch and look where its lanes are.
+    """Run a batch and sample where its lanes are.
 
     Args:
-        plan: What runs.
+        plan: The plan to run.
         inputs: Arrays as they are stored.
-        seconds: After which nobody looks any more, and what was not run is left.
+        seconds: Time limit, after which the remaining inputs are not run.
     """
     division, began = divide(plan, inputs, stats=True, keeps_lanes=True), perf_counter()
     course = Course(division, division.operands(inputs))
@@ -106,7 +106,7 @@ def raster_of(plan: Plan, inputs: Sequence[Any], seconds: float) -> Raster:
 
 
 class _Looks:
-    """A run that is left every few turns, and what was seen."""
+    """A run that is paused every few turns, and its samples."""
 
     def __init__(self, course: Course) -> None:
         self.course, self.every, self.turn = course, 1, 0
@@ -124,7 +124,7 @@ class _Looks:
         return found
 
     def look(self) -> bool:
-        """Run some turns and see where lanes are; whether there was anything left to run."""
+        """Run some turns and take a sample; False if there was nothing left to run."""
         if self.course.is_over:
             return False
         self.course.go_on(self.every)

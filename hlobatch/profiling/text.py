@@ -1,4 +1,4 @@
-"""A profile -> its text: the user's source, with what each line took beside it."""
+"""Renders a profile as text: the user's source, with each line's counts beside it."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ if TYPE_CHECKING:
     from hlobatch.profiling.profile import Profile
 
 BAR: Final = 10
-"""Characters of the bar of the line that takes most."""
+"""Length of the bar of the line with the most work."""
 MOST_BETWEEN: Final = 5
-"""Lines between two that have counts that are shown, at most."""
+"""Largest number of lines without counts that are shown between two lines with counts."""
 
 
 class Row(NamedTuple):
-    """A line of the source as it is shown.
+    """A row of the listing.
 
     Attributes:
-        file: Its file.
-        number: Its number; 0 for lines that are left out.
+        file: The file.
+        number: The line's number; 0 for lines that are left out.
         text: The line.
-        line: Its counts in the form that a call runs in, or None.
-        in_loop: Its counts in XLA's loop, or None.
+        line: Its counts in the form in which a call runs; None if there are none.
+        in_loop: Its counts in XLA's loop; None if there are none.
     """
 
     file: str
@@ -36,7 +36,7 @@ class Row(NamedTuple):
 
 
 def rows_of(profile: Profile) -> list[Row]:
-    """The lines of the source that are shown: those that have counts, and what is between them."""
+    """The rows of the listing: lines with counts, and the lines between them."""
     own = {(line.file, line.line): line for line in profile.lines}
     loop = {(line.file, line.line): line for line in profile.loop_lines}
     rows: list[Row] = []
@@ -49,7 +49,7 @@ def rows_of(profile: Profile) -> list[Row]:
 
 
 def _between(rows: Sequence[Row], file: str, number: int) -> Iterator[Row]:
-    """The lines between the last one and another, or that there are some."""
+    """The rows between the last one and a line, or a row that stands for them if they are many."""
     if not rows or rows[-1].file != file:
         return
     first = rows[-1].number + 1
@@ -61,7 +61,7 @@ def _between(rows: Sequence[Row], file: str, number: int) -> Iterator[Row]:
 
 
 def heading_of(profile: Profile) -> list[str]:
-    """What was run, and how."""
+    """Lines that say what was run, and how."""
     stats, raster = profile.stats, profile.raster
     inputs = f"{stats.inputs:,} input{'s' * (stats.inputs != 1)}"
     part = (
@@ -76,7 +76,7 @@ def heading_of(profile: Profile) -> list[str]:
 
 
 def duration(seconds: float) -> str:
-    """Seconds in words."""
+    """Seconds as text, with a suitable unit."""
     for unit, size in (("s", 1.0), ("ms", 1e-3)):
         if seconds >= size:
             return f"{seconds / size:.3g} {unit}"
@@ -84,7 +84,7 @@ def duration(seconds: float) -> str:
 
 
 def text_of(profile: Profile) -> str:
-    """The text of a profile."""
+    """The profile as text."""
     rows = rows_of(profile)
     files = {row.file for row in rows}
     most = max((line.work for line in profile.lines), default=0.0) or 1.0
