@@ -1,8 +1,8 @@
-"""Bytecode -> what in it would end the process, found before MLIR reads the module that it holds.
+"""Finds data in bytecode that would crash the process, before MLIR reads it.
 
-MLIR's bindings for Python end the process where a message quotes a string that is not UTF-8, and MLIR's reader writes
-where it must not if more attributes or types follow than the bytecode says. Where bytes do not have the form of
-bytecode, the search ends and nothing is said: MLIR refuses them.
+MLIR's Python bindings crash if a message quotes a string that is not UTF-8, and MLIR's reader writes out of bounds if
+there are more attributes or types than the bytecode declares. If bytes do not have the form of bytecode, the search
+just ends, since MLIR refuses them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final
 
 MAGIC: Final = b"ML\xefR"
 _STRINGS, _ATTRIBUTES, _OFFSETS = 0, 2, 3
-"""The numbers of sections: strings, attributes and types, and where each of these starts."""
+"""The numbers of sections: strings, attributes and types, and their offsets."""
 
 
 def is_bytecode(source: bytes) -> bool:
@@ -21,7 +21,7 @@ def is_bytecode(source: bytes) -> bool:
 
 
 def fault(source: bytes) -> str | None:
-    """What is wrong with bytecode, None where nothing is found."""
+    """The fault in some bytecode; None if none is found."""
     try:
         for string in _strings(source):
             string.decode()
@@ -35,7 +35,7 @@ def fault(source: bytes) -> str | None:
 
 
 class _Reader:
-    """Reads bytes from the start; EOFError where they end too soon."""
+    """Reads bytes from the start; raises EOFError if they end too soon."""
 
     def __init__(self, data: bytes) -> None:
         self.data, self.at = data, 0
@@ -47,14 +47,14 @@ class _Reader:
         return self.data[self.at - count : self.at]
 
     def text(self) -> bytes:
-        """What stands before the next zero."""
+        """The bytes before the next zero byte."""
         end = self.data.find(b"\0", self.at)
         if end < 0:
             raise EOFError
         return self.take(end + 1 - self.at)[:-1]
 
     def number(self) -> int:
-        """A number of as many bytes as the zeros at the end of its first one say, and one more."""
+        """A number whose first byte ends in as many zero bits as there are further bytes."""
         first = self.take(1)
         if first == b"\0":
             return int.from_bytes(self.take(8), "little")
@@ -63,7 +63,7 @@ class _Reader:
 
 
 def _strings(source: bytes) -> Iterator[bytes]:
-    """The producer's name, the strings of the string section, and the attributes and types that are written as text."""
+    """The producer's name, the strings of the string section, and attributes and types in text form."""
     reader = _Reader(source)
     reader.take(len(MAGIC))
     reader.number()  # the version of the format
@@ -79,7 +79,7 @@ def _sections(reader: _Reader) -> dict[int, bytes]:
     while reader.at < len(reader.data):
         (kind,) = reader.take(1)
         length = reader.number()
-        if kind & 0x80:  # it starts at a multiple of a number
+        if kind & 0x80:  # the section is aligned
             alignment = max(reader.number(), 1)
             reader.take(-reader.at % alignment)
         found[kind & 0x7F] = reader.take(length)
@@ -93,14 +93,14 @@ def _string_section(reader: _Reader) -> Iterator[bytes]:
 
 
 def _texts(data: _Reader, offsets: _Reader) -> Iterator[bytes]:
-    """Attributes and types in the form of text, which they have where their dialect knows no other.
+    """Attributes and types in text form, which they have if their dialect has no bytecode form for them.
 
     Raises:
-        OverflowError: There are more than their number says.
+        OverflowError: There are more than declared.
     """
-    for left in (offsets.number(), offsets.number()):  # of attributes and of types, both before either
+    for left in (offsets.number(), offsets.number()):  # the numbers of attributes and of types come first
         while left:
-            offsets.number()  # the dialect whose they are
+            offsets.number()  # the number of their dialect
             count = offsets.number()
             if count > left:
                 raise OverflowError

@@ -1,9 +1,9 @@
 """The code of a primitive: a batched StableHLO function as text, and a JAX primitive that calls it.
 
-``Code`` is compared by its text, which is canonical: a module whose ``@main`` takes and gives arrays ``tensor<?x…>``
-with the lanes first (or ``tensor<…>``, the same for all lanes), followed by the functions it calls. To JAX it is one
-operation on arrays with a lanes axis; more lanes is all that ``jax.vmap`` does to it, and for a known number of lanes
-it becomes StableHLO of static shapes.
+``Code`` is compared by its text, which is canonical: a module whose ``@main`` takes and returns arrays ``tensor<?x…>``
+with the lanes first (or ``tensor<…>``, if shared by all lanes), followed by the functions it calls. To JAX it is a
+single operation on arrays with an axis of lanes; ``jax.vmap`` only adds lanes, and for a known number of lanes it
+becomes StableHLO with static shapes.
 """
 
 from __future__ import annotations
@@ -40,21 +40,21 @@ from hlobatch.ir.physical import from_physical, to_physical
 from hlobatch.ir.types import TensorType, Type
 
 COST: Final = "autobatch.cost"
-"""The attribute of ``@main`` that says how much work it is per lane."""
+"""The attribute of ``@main`` with its cost per lane."""
 COUNTED: Final = "autobatch.counted"
-"""The attribute of ``@main`` that says that its loops turn a number of times that is known."""
+"""The attribute of ``@main`` that marks code whose loops all have a known number of turns."""
 _OPERATION: Final = re.compile(r'"?(?:stablehlo|chlo)\.(\w+)')
 
 
 @lru_cache(maxsize=1)
 def _reading() -> Any:
-    """The context in which signatures are read."""
+    """The context in which signatures are parsed."""
     return make_context()
 
 
 @dataclass(frozen=True)
 class Array:
-    """One parameter or result of code: what one lane holds, and whether lanes differ."""
+    """A parameter or result of code: its type per lane, and whether it has an axis of lanes."""
 
     leaf: TensorType
     batched: bool
@@ -68,7 +68,7 @@ class Array:
 
 
 class Signature(NamedTuple):
-    """What is known of code without running it."""
+    """The properties of code that are read from its text."""
 
     parameters: tuple[Array, ...]
     results: tuple[Array, ...]
@@ -83,7 +83,7 @@ class Code:
     text: str
 
     def __repr__(self) -> str:
-        """A fingerprint: programs and jaxprs that show code stay readable."""
+        """A short fingerprint, to keep printed programs and jaxprs readable."""
         return f"Code({hashlib.sha256(self.text.encode()).hexdigest()[:8]})"
 
     @cached_property
@@ -107,17 +107,17 @@ class Code:
 
     @property
     def cost(self) -> float:
-        """Operations per lane, as ``analysis.cost`` counts them where the code was traced here."""
+        """Operations per lane, as counted by ``analysis.cost`` if the code was traced here."""
         return self._signature.cost
 
     @property
     def is_copy(self) -> bool:
-        """Whether it gives back its operands as they are."""
+        """Whether it returns its operands unchanged."""
         return self._signature.is_copy
 
     @cached_property
     def operations(self) -> frozenset[str]:
-        """Names of the StableHLO operations in it; a loop that surely ends is a ``scan``, as JAX calls it."""
+        """Names of its StableHLO operations; a loop with a known number of turns counts as a ``scan``, as in JAX."""
         found = frozenset(_OPERATION.findall(self.text))
         return found - {"while"} | {"scan"} if COUNTED in self.text and "while" in found else found
 
@@ -130,15 +130,15 @@ class Code:
         return any(p.batched for p in self.parameters)
 
     def lanes(self, operands: Sequence[Any]) -> Any:
-        """The number of lanes in operands; None where lanes do not differ."""
+        """The number of lanes in operands; None if no operand has an axis of lanes."""
         return next((x.shape[0] for p, x in zip(self.parameters, operands, strict=True) if p.batched), None)
 
     def as_module(self) -> Any:
-        """The code as it is, as a module of the current context."""
+        """The code as a module in the current context, unchanged."""
         return ir.Module.parse(self.text)
 
     def lowered(self, lanes: int | None) -> Any:
-        """The code as a module of the current context to be run; of static shapes if the number of lanes is known.
+        """The code as a module in the current context, to be run; with static shapes if the number of lanes is known.
 
         Raises:
             HloBatchError: It is not StableHLO, or its shapes do not follow from those of its operands.
@@ -162,7 +162,7 @@ class Code:
 
 
 def _refuse_unknown(module: Any) -> None:
-    """Raise an error where an operation is of no dialect that the context knows: passes on shapes may crash on it."""
+    """Raise an error if an operation is of an unknown dialect: shape refinement may crash on it."""
     unknown: list[str] = []
 
     def look(operation: Any) -> Any:
@@ -176,7 +176,7 @@ def _refuse_unknown(module: Any) -> None:
 
 
 def _give_each_call_its_own(module: Any) -> None:
-    """Copy functions that are called several times: where shapes are refined, constants are part of a call's type."""
+    """Copy functions with several callers: shape refinement makes constant operands part of a callee's type."""
     functions, called = ir.SymbolTable(module.operation), set[str]()
     pending = ["main"]
 
@@ -196,10 +196,10 @@ def _give_each_call_its_own(module: Any) -> None:
 
 
 def to_array(type_: Any) -> Array:
-    """A parameter or result from its MLIR type; its first dimension is the lanes if it is dynamic.
+    """A parameter or result, from its MLIR type; if its first dimension is dynamic, that is the axis of lanes.
 
     Raises:
-        PatternError: It is no array, or another dimension is dynamic too.
+        PatternError: It is not an array, or another dimension is dynamic too.
     """
     shape = list(type_.shape) if isinstance(type_, ir.RankedTensorType) else []
     batched = bool(shape) and type_.is_dynamic_dim(0)
@@ -234,7 +234,7 @@ def _lowering(ctx: Any, *operands: Any, code: Code) -> list[Any]:
 
 
 def _batching(operands: Sequence[Any], dims: Sequence[Any], *, code: Code) -> Any:
-    """``jax.vmap`` of lanes is more lanes."""
+    """Batching rule: ``jax.vmap`` of lanes is more lanes."""
     if any(d is not NOT_MAPPED for p, d in zip(code.parameters, dims, strict=True) if not p.batched):
         return _one_by_one(operands, dims, code)
     outer = mapped_size(operands, dims)
@@ -248,7 +248,7 @@ def _batching(operands: Sequence[Any], dims: Sequence[Any], *, code: Code) -> An
 
 
 def _one_by_one(operands: Sequence[Any], dims: Sequence[Any], code: Code) -> Any:
-    """Where lanes differ in what the code takes for the same in all, it runs for each of them in turn."""
+    """Batching rule for mapped operands that the code shares between lanes: one run for each element, in turn."""
     mapped = [jnp.moveaxis(x, d, 0) for x, d in zip(operands, dims, strict=True) if d is not NOT_MAPPED]
 
     def one(rows: Sequence[Any]) -> Any:
@@ -281,17 +281,17 @@ refuse_derivative(code_p, _no_derivative)
 @final
 @dataclass(frozen=True, eq=False)
 class CodeFunction(JaxprCode):
-    """Code as the function of a ``PrimOp``: what tracing would have given, and compared by value.
+    """Code as the function of a ``PrimOp``, in place of a traced function; compared by value.
 
     Attributes:
-        code: What it computes.
+        code: The code.
     """
 
     code: Code
 
     @classmethod
     def of(cls, code: Code, in_types: tuple[Type, ...], out_types: tuple[Type, ...]) -> CodeFunction:
-        """The function of code whose arrays are those of given types."""
+        """The function of code, with parameters and results of given types."""
         return cls(in_types, out_types, _jaxpr(code, in_types, out_types), code)
 
     @cached_property
@@ -315,7 +315,7 @@ class CodeFunction(JaxprCode):
 
 @lru_cache(maxsize=1024)
 def _jaxpr(code: Code, in_types: tuple[Type, ...], out_types: tuple[Type, ...]) -> Any:
-    """The code on one lane's tensors."""
+    """The jaxpr that calls the code with one lane's tensors."""
     ins = [leaf for type_ in in_types for leaf in type_.tensor_leaves]
     outs = [leaf for type_ in out_types for leaf in type_.tensor_leaves]
 

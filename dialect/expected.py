@@ -1,7 +1,7 @@
-"""``// expected-error {{…}}`` in a text, and the diagnostics that came of it -> what does not match.
+"""Compares diagnostics with the ``// expected-error {{…}}`` comments in a text.
 
-As MLIR's own tools have it: ``@+1``, ``@-2``, ``@above``, ``@below`` and ``@7`` move the line; ``-re`` takes a regular
-expression between ``{{`` and ``}}`` within the text; notes are only looked at where some are expected.
+The comments are those of MLIR's own tools: ``@+1``, ``@-2``, ``@above``, ``@below`` and ``@7`` change the line; ``-re``
+allows a regular expression between ``{{`` and ``}}`` within the text; notes are compared only where some are expected.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _EXPECTED: Final = re.compile(
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """What a tool says: ``error`` or ``note``, where, and what. The line is 0 where there is none."""
+    """A diagnostic of a tool: ``error`` or ``note``, its line (0 if it has none), and its message."""
 
     kind: str
     line: int
@@ -28,7 +28,7 @@ class Diagnostic:
 
 @dataclass(frozen=True)
 class Expectation:
-    """A diagnostic that a text announces."""
+    """A diagnostic that a comment announces."""
 
     kind: str
     line: int
@@ -41,7 +41,7 @@ class Expectation:
 
 
 def expectations(text: str) -> Iterator[Expectation]:
-    """The diagnostics that a text announces."""
+    """The diagnostics that comments in a text announce."""
     for number, line in enumerate(text.splitlines(), 1):
         for match in _EXPECTED.finditer(line):
             pattern = _regex(match["text"]) if match["regex"] else re.escape(match["text"])
@@ -57,13 +57,13 @@ def _line(place: str | None, number: int) -> int:
 
 
 def _regex(text: str) -> str:
-    """Plain text with regular expressions between double braces."""
+    """A regular expression for plain text with regular expressions between double braces."""
     parts = re.split(r"\{\{(.*?)\}\}", text)
     return "".join(part if i % 2 else re.escape(part) for i, part in enumerate(parts))
 
 
 def mismatches(text: str, found: Sequence[Diagnostic]) -> list[Diagnostic]:
-    """What was expected and did not come, and what came and was not expected, as diagnostics."""
+    """Expected diagnostics that were not produced, and errors that were not expected, as diagnostics."""
     left = list(found)
     missing = []
     for expectation in expectations(text):

@@ -1,8 +1,8 @@
-"""``Program`` -> module of the dialect, nothing lost: the one way a program becomes MLIR.
+"""Writes a ``Program`` as a module of the dialect, without loss: the only way in which a program becomes MLIR.
 
-Kept are names, types, allocations, text, places in the source, the order of everything; what a primitive computes is
-kept as code. Dropped is ``Function.type_inference``, which has been used where types are known. Primitives of the same
-code share one ``func.func``.
+Names, types, allocations, text, source locations and all orders are kept; primitives are kept as code.
+``Function.type_inference`` is dropped, as it has been used once types are known. Primitives with the same code share
+one ``func.func``.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ def from_program(program: Program, context: Any = None) -> Any:
 
 
 class _Writer:
-    """Writes one program into a module."""
+    """Writes a program into a module."""
 
-    __hash__ = None  # type: ignore[assignment]  # Python 3.13.0 keeps what singledispatchmethod can put in a dict
+    __hash__ = None  # type: ignore[assignment]  # Python 3.13.0's singledispatchmethod caches hashable objects forever
 
     def __init__(self, program: Program, module: Any) -> None:
         self.program = program
@@ -107,7 +107,7 @@ class _Writer:
 
     @singledispatchmethod
     def op(self, op: Op) -> None:
-        """Write one operation at the current insertion point and location."""
+        """Write an operation at the current insertion point and location."""
         raise TypeError(f"the dialect has no {op!r}")
 
     @op.register
@@ -167,7 +167,7 @@ class _Writer:
 
 
 def _is_or_in(symbol: str, name: str) -> bool:
-    """Whether a symbol is the name, or looks like a part of it."""
+    """Whether a symbol is the name, or begins with the name and a dot."""
     return symbol == name or symbol.startswith(f"{name}.")
 
 
@@ -176,12 +176,12 @@ def _text(op: PrimOp, usual: str) -> str | None:
 
 
 def _branches(block: Block) -> tuple[str, ...]:
-    """The blocks that a block names in MLIR: to leave by a jump is to return."""
+    """The blocks to which a block branches in MLIR; a jump to the exit is written as a return instead."""
     return () if isinstance(block.terminator, GotoOp) else block.terminator.targets
 
 
 def add_code(module: Any, code: Code, name: str) -> None:
-    """Add code to a module as private functions, its main one as ``name`` and the others as ``name.…``."""
+    """Add code to a module as private functions: the main function as ``name``, and the others as ``name.…``."""
     part = code.as_module()
     PassManager.parse("builtin.module(strip-debuginfo)").run(part.operation)
     symbols = [f.attributes["sym_name"].value for f in part.body.operations]

@@ -1,4 +1,4 @@
-"""``Autobatch.td`` -> ``dialect/ops.py``, ``docs/dialect.md``; ``python -m hlobatch.dialect.generate`` writes them."""
+"""Generates ``dialect/ops.py`` and ``docs/dialect.md`` from ``Autobatch.td``; run with ``python -m``."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _DEFAULTS: Final = {"Flag": " = False", "OptionalText": " = None"}
 
 
 _OPERATIONS: Final = {"FuncOp": "autobatch.func", "ModuleOp": "builtin.module"}
-"""What operations stand in, by their classes."""
+"""Names of the operations that contain others, by their C++ classes."""
 
 
 def snake(name: str) -> str:
-    """``trueDest`` as Python writes it."""
+    """A camel-case name such as ``trueDest`` in snake case."""
     return re.sub(r"(?<=[a-z])([A-Z])", r"_\1", name).lower()
 
 
@@ -39,7 +39,7 @@ def snake(name: str) -> str:
 
 
 def python(source: Definition) -> str:
-    """The module of op classes."""
+    """The text of the module of operation classes."""
     kinds = sorted({_kind(argument) for op in source.ops for argument in op.dag("arguments")})
     head = f'''\
 """The operations of the dialect as classes; generated from ``Autobatch.td`` by ``hlobatch.dialect.generate``."""
@@ -91,7 +91,7 @@ def _class_lines(op: Record) -> Iterator[str]:
 
 
 def _call(start: str, items: list[str], end: str) -> list[str]:
-    """A bracketed list, broken as the formatter breaks it."""
+    """A bracketed list, with line breaks like the formatter's."""
     line = f"{start}{', '.join(items)}{end}"
     if len(line) <= WIDTH:
         return [line]
@@ -123,7 +123,7 @@ A loop that doubles a number until it reaches a bound. The same in generic form,
 
 
 def markdown(source: Definition) -> str:
-    """The reference."""
+    """The text of the reference documentation."""
     parts = [
         "# The `autobatch` dialect",
         _PREFACE,
@@ -181,7 +181,7 @@ def _constraints(record: Record, level: str) -> str:
 
 
 def outputs() -> dict[Path, str]:
-    """What each generated file holds."""
+    """The content of each generated file."""
     source = definition()
     return dict(zip(OUTPUTS, (python(source), markdown(source)), strict=True))
 

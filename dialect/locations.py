@@ -1,8 +1,8 @@
-"""Places in the user's source <-> MLIR locations, nothing lost.
+"""Converts source locations to and from MLIR locations, without loss.
 
-``f.py:3:5 to 3:10`` in function ``f`` is ``loc("f"("f.py":3:5 to :10))``. Where an operation also knows where each of
-its inputs is read, these places are named: ``loc(fused["at"(…), "read 0"(…), "read 1"(…)])``; a fused location would
-drop what is there twice, and names keep them apart.
+``f.py:3:5 to 3:10`` in function ``f`` is ``loc("f"("f.py":3:5 to :10))``. If an operation also has the locations where
+its inputs are read, all locations get names: ``loc(fused["at"(…), "read 0"(…), "read 1"(…)])``. Without names, a fused
+location would drop duplicates.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ def from_location(location: Location, read_at: Sequence[Location] = ()) -> Any:
 
 
 def to_location(location: Any, file: str = "-") -> Location:
-    """The span of an MLIR location; UNKNOWN for one that names no file.
+    """The span of an MLIR location; UNKNOWN if it has no file.
 
     Args:
-        location: Any MLIR location. Of a fused one, the first part that names a file counts.
-        file: What to call text that came without a file name.
+        location: Any MLIR location. For a fused one, the first part with a file counts.
+        file: The name of text that came without a file name.
     """
     return next(_spans(location, "", file), UNKNOWN)
 
 
 def start_of(file: str) -> Location:
-    """The place for what is said of a text as a whole."""
+    """The location for messages about a text as a whole."""
     return Location(file, 1, 1, 1, 1)
 
 
 def place_of(operation: Any, file: str) -> Location:
-    """Where an operation is, or else what it stands in, or else the start of the text."""
+    """The location of an operation, or of the nearest enclosing one that has any, or the start of the text."""
     while operation is not None:
         place = to_location(operation.location, file)
         if place.line:
@@ -54,7 +54,7 @@ def place_of(operation: Any, file: str) -> Location:
 
 
 def to_read_at(location: Any, file: str = "-") -> tuple[Location, ...]:
-    """Where an operation's inputs are read, if it is known."""
+    """The locations where an operation's inputs are read; empty if not known."""
     parts = location.locations if isinstance(location, ir.FusedLoc) else ()
     reads = [part for part in parts if isinstance(part, ir.NameLoc) and part.name_str.startswith(_READ)]
     return tuple(to_location(part.child_loc, file) for part in reads)

@@ -1,7 +1,7 @@
-"""What the generated op classes are made of: attributes as descriptors, and the base class that builds operations.
+"""Base classes of the generated operation classes: attributes as descriptors, and the class that builds operations.
 
-A descriptor reads an attribute as a Python value, makes it from one, and says whether a given attribute is of its
-kind. The kinds are those that ``Autobatch.td`` uses, under the same names (``KINDS``).
+A descriptor reads an attribute as a Python value, makes it from one, and checks whether an attribute is of its kind.
+There is a descriptor class for each kind of attribute in ``Autobatch.td`` (``KINDS``).
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ class Attribute(Generic[T]):
         return self.read(op.operation.attributes.get(self.name))
 
     def read(self, attribute: Any) -> T:
-        """The Python value of an attribute, which is None where an optional one is missing."""
+        """The Python value of an attribute; the attribute is None if it is optional and missing."""
         raise NotImplementedError
 
     def write(self, value: T) -> Any:
-        """The attribute of a Python value, None for none."""
+        """The attribute of a Python value; None for no attribute."""
         raise NotImplementedError
 
     def accepts(self, attribute: Any) -> bool:
@@ -147,10 +147,10 @@ class Op(ir.OpView):
 
     Attributes:
         ATTRIBUTES: Its attributes, by name.
-        CONSTRAINTS: Labels of what must hold of it.
+        CONSTRAINTS: Labels of its constraints.
         IS_TERMINATOR: Whether it ends its block.
-        PARENT: The name of the operation that it stands in.
-        SUCCESSORS: Names of the blocks it names.
+        PARENT: The name of the operation that it has to be in.
+        SUCCESSORS: Names of its successors.
     """
 
     OPERATION_NAME: ClassVar[str]
@@ -162,7 +162,7 @@ class Op(ir.OpView):
     _ODS_REGIONS = (0, True)
 
     def _build(self, successors: Sequence[Any], loc: Any, ip: Any, **values: Any) -> None:
-        """Create the operation; ``values`` are those of its attributes."""
+        """Create the operation, with the values of its attributes."""
         written = {name: self.ATTRIBUTES[name].write(value) for name, value in values.items()}
         ir.OpView.__init__(
             self,
@@ -186,11 +186,11 @@ class _Dialect(ir.Dialect):
 
 register_dialect(_Dialect, __package__ or "")
 OPS: Final[dict[str, type[Op]]] = {}
-"""The op classes, by the names of their operations."""
+"""The class of each operation, by the operation's name."""
 
 
 def registered(op: type[OpT]) -> type[OpT]:
-    """Make MLIR's bindings use a class for its operations."""
+    """A class decorator that registers a class with MLIR's bindings."""
     OPS[op.OPERATION_NAME] = op
     register_operation(_Dialect, op)
     return op

@@ -1,8 +1,7 @@
-"""The passes of ``hlobatch-opt`` by name: each turns a program into a program, or says something about one.
+"""The passes of ``hlobatch-opt`` by name: each transforms a program, or reports something about it.
 
-Those that turn one into another are the compiler's own (``transforms/registry.py``).
-What is said is written into the module that is printed, as attributes of the dialect's own: ``autobatch.live_in`` on a
-label, ``autobatch.inferred`` on a variable.
+Passes that transform programs are the compiler's own (``transforms/registry.py``). Reports are written into the printed
+module as attributes of the dialect: ``autobatch.live_in`` on a label, ``autobatch.inferred`` on a variable.
 """
 
 from __future__ import annotations
@@ -25,17 +24,17 @@ from hlobatch.transforms import registry
 
 Transform = Callable[[Program], Program]
 Annotate = Callable[[Program, Any], None]
-"""Writes what is known of a program into its module."""
+"""Writes a report about a program into its module."""
 
 
 @dataclass(frozen=True)
 class Pass:
-    """One pass.
+    """A pass.
 
     Attributes:
-        summary: What it does, in one line.
-        transform: What it makes of a program.
-        annotate: What it says about the program.
+        summary: A line that says what it does.
+        transform: Transforms the program; unchanged by default.
+        annotate: Writes a report about the program; None if there is none.
     """
 
     summary: str
@@ -49,7 +48,7 @@ def _defined(program: Program) -> Program:
 
 
 def _unallocated(transform: Transform) -> Transform:
-    """A transform of programs that are not allocated yet: it may move what was proved of a variable's life."""
+    """A transform of a program whose allocations, except of shared inputs, are dropped, as they may no longer hold."""
 
     def run(program: Program) -> Program:
         shared = {v: a for v, a in program.var_alloc.items() if v in program.vars_in and a is VariableAllocation.SHARED}
@@ -59,7 +58,7 @@ def _unallocated(transform: Transform) -> Transform:
 
 
 def _live(program: Program, module: Any) -> None:
-    """Name the variables whose values may be read later, at the start and at the end of each block."""
+    """Write the variables that are live at the start and at the end of each block."""
     live = _lowered(program) if program.is_lowered else {f.name: liveness(f) for f in program.all_functions}
     with module.context:
         for function in (op for op in module.body.operations if isinstance(op, ops.FuncOp)):
@@ -71,13 +70,13 @@ def _live(program: Program, module: Any) -> None:
 
 
 def _lowered(program: Program) -> dict[str, Solution[Names]]:
-    """Live sets across calls."""
+    """The live sets of a lowered program, across calls."""
     after = live_out(program)
     return {MAIN: Solution({b.name: through(b, after[b.name]) for b in program.graph}, after)}
 
 
 def _inferred(program: Program, module: Any) -> None:
-    """Write the type of each variable that follows from those of the inputs."""
+    """Write the type of each variable that follows from the types of the inputs."""
     found = infer_types(program, {v: program.var_defs[v] for v in program.vars_in})
     if found.conflict is not None:
         raise found.conflict
@@ -94,16 +93,16 @@ _SAYING: Final = {
     "liveness": Pass("say for each block which variables are live where it starts and ends", annotate=_live),
     "round-trip": Pass("do nothing: what is printed has been a program"),
 }
-"""Passes that change no program."""
+"""Passes that do not change programs."""
 LOWERED: Final = frozenset({registry.POP_PUSH, registry.COALESCING})
-"""Passes on programs with explicit stacks alone."""
+"""Passes that only apply to programs with explicit stacks."""
 _UNALLOCATED: Final = frozenset((*registry.ONCE, *registry.STORING)) - {registry.ALLOCATION}
 
 
 def _is_of_modules(found: registry.Pass) -> bool:
-    """Whether there is anything to do for a pass on a program that was read, and the dialect has words for the result.
+    """Whether a pass can do something for a program that was read, and the dialect can express the result.
 
-    Such a program is typed, and what its primitives compute is not what JAX has traced.
+    Such a program is typed, and its primitives have no jaxpr to look into.
     """
     others = {*registry.TYPING, *registry.FINISHING} - {registry.SIMPLIFICATION}
     return not (found.opens_code or found.repeats or found in others)
@@ -117,4 +116,4 @@ def _as_on_modules(found: registry.Pass) -> Pass:
 
 _TRANSFORMING: Final = {found.name: _as_on_modules(found) for found in registry.passes() if _is_of_modules(found)}
 PASSES: Final[Mapping[str, Pass]] = dict(sorted({**_TRANSFORMING, **_SAYING}.items()))
-"""By name, in alphabetical order."""
+"""All passes, by name, in alphabetical order."""

@@ -1,7 +1,8 @@
-"""What a variable holds (``Type``) <-> the ``pattern`` of an ``autobatch.var``, and ``TensorType`` <-> MLIR types.
+"""Converts types: ``Type`` to and from the ``pattern`` of an ``autobatch.var``, ``TensorType`` to and from MLIR types.
 
-Containers are written by what JAX says of them (``PyTreeDef.node_data``), so every registered pytree can be; a class is
-found again as ``values`` finds objects, and one that is not loaded has a stand-in that is written as it was read.
+Containers are written as ``PyTreeDef.node_data`` describes them, so every registered pytree can be written; a class is
+found by its name, as objects are in ``values``, and if it is not loaded, a stand-in is used, which is written as it was
+read.
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ from hlobatch.ir.types import Leaf, Static, TensorType, Type
 
 
 def element_type(dtype: Any) -> Any:
-    """The MLIR type of one element, in the current context."""
+    """The MLIR type of an element, in the current context."""
     return mlir.dtype_to_ir_type(np.dtype(dtype))
 
 
 def tensor_type(leaf: TensorType, *leading: int) -> Any:
-    """The MLIR type that an array is stored as, with leading dimensions."""
+    """The MLIR type of the array that stores a leaf, with leading dimensions."""
     stored = physical(leaf)
     return ir.RankedTensorType.get([*leading, *stored.shape], element_type(stored.dtype))
 
@@ -51,10 +52,10 @@ _OPAQUE: Final = re.compile(
 
 
 def to_leaf(type_: Any) -> TensorType:
-    """One lane's array from its MLIR type.
+    """One lane's array type, from its MLIR type.
 
     Raises:
-        PatternError: It is none.
+        PatternError: The MLIR type is not that of an array.
     """
     if isinstance(type_, ir.RankedTensorType) and type_.has_static_shape and type_.encoding is None:
         return TensorType(dtype_of(type_.element_type), tuple(type_.shape))
@@ -94,7 +95,7 @@ _DTYPES: Final = tuple(
 
 
 def dtype_of(element: Any) -> Any:
-    """The dtype of an element type.
+    """The dtype of an MLIR element type.
 
     Raises:
         PatternError: JAX has none.
@@ -107,7 +108,7 @@ def dtype_of(element: Any) -> Any:
 
 @lru_cache(maxsize=1)
 def _dtypes() -> dict[str, Any]:
-    """JAX's dtypes by what MLIR calls their elements."""
+    """JAX's dtypes, by the text of their MLIR element type."""
     named: dict[str, Any] = {}
     with mlir.make_ir_context():
         for dtype in _DTYPES:
@@ -161,7 +162,7 @@ def to_type(attribute: Any) -> Type:
     """The type that an attribute describes.
 
     Raises:
-        PatternError: It describes none.
+        PatternError: It does not describe a type.
     """
     leaves: list[Leaf] = []
     try:
@@ -194,7 +195,7 @@ def _to_tree(attribute: Any, leaves: list[Leaf]) -> Any:
 
 
 def _node(name: str, entries: dict[str, Any], count: int) -> tuple[type, Any]:
-    """What JAX says of a container: its class, and what else distinguishes it."""
+    """The node data of a container, in JAX's terms: its class, and the data of the class's."""
     if name in ("list", "none"):
         return (list, None) if name == "list" else (type(None), None)
     if name == "dict":
@@ -216,7 +217,7 @@ def _tuple(attribute: Any, count: int) -> tuple[Any, ...]:
 
 @lru_cache(maxsize=256)
 def _namedtuple(name: str, fields: Sequence[str]) -> type:
-    """The namedtuple of that name, or one like it."""
+    """The namedtuple class with a name and fields, or a stand-in with the same fields."""
     kind = found(name)
     if isinstance(kind, type) and getattr(kind, "_fields", None) == fields:
         return kind
@@ -228,7 +229,7 @@ def _namedtuple(name: str, fields: Sequence[str]) -> type:
 
 @lru_cache(maxsize=256)
 def _registered(name: str) -> type:
-    """The pytree class of that name, or one like it."""
+    """The registered pytree class with a name, or a stand-in for it."""
     kind = found(name)
     if isinstance(kind, type) and _is_pytree(kind):
         return kind
@@ -239,7 +240,7 @@ def _registered(name: str) -> type:
 
 
 def _is_pytree(kind: type) -> bool:
-    """Whether JAX knows a class as a container."""
+    """Whether a class is registered with JAX as a pytree."""
     try:
         tree_from_node((kind, ()), [])
     except (ValueError, RuntimeError):
@@ -248,7 +249,7 @@ def _is_pytree(kind: type) -> bool:
 
 
 class _StandIn:
-    """A pytree of a class that is not loaded."""
+    """An instance of a pytree class that is not loaded."""
 
     def __init__(self, data: Any, items: tuple[Any, ...]) -> None:
         self.data, self.items = data, items

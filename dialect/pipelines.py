@@ -1,4 +1,4 @@
-"""``"lower-calls,to-stablehlo{depth=8}"`` -> steps: how a command line names passes and their options."""
+"""Parses passes and their options, such as ``"lower-calls,to-stablehlo{depth=8}"``, from a command line."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Final
 from hlobatch.console import UsageError
 
 Known = Mapping[str, Mapping[str, Callable[[str], bool]]]
-"""The passes there are; for each its options, and whether a text is a value of one."""
+"""For each pass, its options and a check of each option's value."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """A pass to run, with the options given to it."""
+    """A pass to run, with its options."""
 
     name: str
     options: tuple[tuple[str, str], ...] = ()
@@ -26,10 +26,10 @@ _FLAG: Final = re.compile(r"--?(?P<name>[\w-]+)(?:\{(?P<braced>.*)\}|=(?P<value>
 
 
 def parse_pipeline(text: str, known: Known) -> list[Step]:
-    """The steps of a pipeline, ``builtin.module(…)`` around it or not.
+    """The steps of a pipeline, with or without ``builtin.module(…)`` around it.
 
     Raises:
-        UsageError: It is not written so, or names a pass or an option that does not exist.
+        UsageError: It has another form, or names a pass or an option that does not exist.
     """
     inner = re.sub(r"^\s*builtin\.module\s*\((.*)\)\s*$", r"\1", text, flags=re.DOTALL)
     steps, position = [], 0
@@ -43,7 +43,7 @@ def parse_pipeline(text: str, known: Known) -> list[Step]:
 
 
 def parse_step(name: str, options: str, known: Known) -> Step:
-    """One pass with its options, ``"dispatch=chain depth=8"``."""
+    """One pass with its options, such as ``"dispatch=chain depth=8"``."""
     if name not in known:
         raise UsageError(f"there is no pass {name!r}; --help lists them")
     pairs = [word.partition("=")[::2] for word in options.split()]
@@ -54,7 +54,7 @@ def parse_step(name: str, options: str, known: Known) -> Step:
 
 
 def split_arguments(arguments: Sequence[str], known: Known) -> tuple[list[Step], list[str]]:
-    """The passes that a command line asks for, in order, and its other arguments."""
+    """The passes in a command line, in order, and its other arguments."""
     steps: list[Step] = []
     rest: list[str] = []
     waiting = iter(arguments)

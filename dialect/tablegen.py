@@ -1,7 +1,7 @@
-"""``Autobatch.td`` -> records: what the generator of classes and documentation needs of the dialect's definition.
+"""Reads ``Autobatch.td`` into records, from which the classes and the documentation are generated.
 
-It reads the subset of TableGen that the file keeps to (its first comment says which) and refuses all else with the line
-it stands in. ``mlir-tblgen`` reads the same file in full.
+It reads the subset of TableGen that the file keeps to (described in its first comment) and refuses everything else,
+with the line. ``mlir-tblgen`` reads the same file in full.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ SOURCE: Final = Path(__file__).with_name("Autobatch.td")
 
 
 class TableGenError(Exception):
-    """The file is not written in the subset that is read here."""
+    """The file is not in the subset of TableGen that is read here."""
 
 
 @dataclass(frozen=True)
 class Argument:
-    """One entry of a dag such as ``(ins StrAttr:$name)``: what it is, and what it is called."""
+    """An entry of a dag such as ``(ins StrAttr:$name)``: its kind and its name."""
 
     kind: str
     name: str
@@ -29,14 +29,14 @@ class Argument:
 
 @dataclass(frozen=True)
 class Record:
-    """One ``def``.
+    """A ``def``.
 
     Attributes:
-        name: As the ``def`` calls it.
+        name: The name in the ``def``.
         base: The class it inherits from.
-        parameters: What is passed to the class, as text.
+        parameters: The arguments of the class, as text.
         values: Its ``let``s, as text.
-        line: Where it begins.
+        line: The line where it begins.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Record:
 
     @property
     def mnemonic(self) -> str:
-        """The quoted parameter that operations and types are written by."""
+        """The quoted parameter: the name of an operation or a type in MLIR text."""
         return [p.strip('"') for p in self.parameters if p.startswith('"')][-1]
 
     @property
@@ -62,12 +62,12 @@ class Record:
 
     @property
     def parent(self) -> str:
-        """The class of the operation that it has to stand in, empty if it may stand anywhere."""
+        """The class of the operation that it has to be in; empty if there is no restriction."""
         found = re.search(r'HasParent<"(?:::mlir::)?(\w+)">', " ".join(self.parameters))
         return found[1] if found else ""
 
     def dag(self, name: str) -> tuple[Argument, ...]:
-        """The entries of a dag-valued ``let``, none if there is no such ``let``."""
+        """The entries of a dag-valued ``let``; empty if there is no such ``let``."""
         text = self.values.get(name, "(ins)")
         inner = re.sub(r"^\(\w+\s*|\)$", "", text.strip())
         return tuple(_argument(part, self) for part in _split(inner))
@@ -83,12 +83,12 @@ class Record:
 
     @property
     def example(self) -> str:
-        """MLIR in custom assembly."""
+        """An example in MLIR's custom assembly format."""
         return self._sections().get("Example", "").removeprefix("```mlir\n").removesuffix("\n```")
 
     @property
     def constraints(self) -> dict[str, str]:
-        """What must hold, by label, in order."""
+        """The text of each constraint, by label, in order."""
         items = re.split(r"^\* ", self._sections().get("Constraints", ""), flags=re.MULTILINE)[1:]
         pairs = (" ".join(item.split()).partition(": ") for item in items)
         return {label: text for label, _, text in pairs}
@@ -106,14 +106,14 @@ def _argument(text: str, record: Record) -> Argument:
 
 
 def _dedented(text: str) -> str:
-    """A ``[{ … }]`` text without its brackets and without what all its lines begin with."""
+    """A ``[{ … }]`` text without its brackets and without common indentation."""
     lines = text.removeprefix("[{").removesuffix("}]").strip("\n").splitlines()
     indent = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
     return "\n".join(line[indent:].rstrip() for line in lines)
 
 
 def _split(text: str) -> list[str]:
-    """Parts between commas that no bracket and no quote encloses."""
+    """The parts between commas that are in no bracket and no quotes."""
     parts, depth, quoted, current = [], 0, False, ""
     for c in text:
         quoted ^= c == '"'
@@ -129,14 +129,14 @@ def _split(text: str) -> list[str]:
 _DEF: Final = re.compile(r"def (?P<name>\w+) : (?P<base>\w+)(?:<(?P<parameters>.*)>)? ?(?P<end>\{|;)$")
 _LET: Final = re.compile(r"  let (?P<name>\w+) = (?P<value>.*)$")
 _SKIPPED: Final = re.compile(r"$|//|#|include |class |\}$|  let .*;$")
-"""Lines outside of records: blank, comments, guards, and the base classes with their ``let``s."""
+"""Lines to skip between records: blank lines, comments, guards, and base classes with their ``let``s."""
 
 
 def read(text: str | None = None) -> tuple[Record, ...]:
-    """The records of a file, ``Autobatch.td`` itself if none is given.
+    """The records of a text; of ``Autobatch.td`` if None.
 
     Raises:
-        TableGenError: A line is not of the subset.
+        TableGenError: A line is not in the subset.
     """
     lines = (SOURCE.read_text(encoding="utf-8") if text is None else text).splitlines()
     numbered = iter(enumerate(lines, 1))
@@ -169,7 +169,7 @@ def _lets(lines: Iterator[tuple[int, str]]) -> Iterator[tuple[str, str]]:
 
 @dataclass(frozen=True)
 class Definition:
-    """The dialect, its types and operations, in the file's order."""
+    """The dialect, its types and its operations, in the file's order."""
 
     dialect: Record
     types: tuple[Record, ...]
@@ -177,7 +177,7 @@ class Definition:
 
     @property
     def constraints(self) -> dict[str, str]:
-        """Every constraint once, by label."""
+        """The text of every constraint, by label."""
         return {
             label: text
             for record in (self.dialect, *self.types, *self.ops)
@@ -186,7 +186,7 @@ class Definition:
 
 
 def definition(text: str | None = None) -> Definition:
-    """The dialect that a file defines, ``Autobatch.td`` itself if none is given."""
+    """The dialect that a text defines; ``Autobatch.td`` if None."""
     records = read(text)
     by_base = {base: tuple(r for r in records if r.base == base) for base in {r.base for r in records}}
     return Definition(by_base["Dialect"][0], by_base["Autobatch_Type"], by_base["Autobatch_Op"])

@@ -1,4 +1,4 @@
-"""Text or bytecode <-> modules: parsing with diagnostics that name the file, and the forms modules are printed in."""
+"""Parses modules from text or bytecode, with diagnostics that name the file, and prints them."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from hlobatch.dialect.locations import start_of, to_location
 
 
 def parse(source: str | bytes, file: str = "-", context: Any = None) -> Any:
-    """The module that a text or bytecode holds.
+    """The module in a text or in bytecode.
 
     Args:
         source: The text, or bytes of either.
-        file: What to call it in messages.
-        context: From ``make_context``; a new one if None.
+        file: The name of the source in messages.
+        context: A context from ``make_context``; None for a new one.
 
     Raises:
-        ParseError: It holds none; the message is MLIR's, at its place in the text.
+        ParseError: It is not a module; the message is MLIR's, with its location in the text.
     """
     if isinstance(source, bytes) and not is_bytecode(source):
         source = decoded(source, file)
@@ -35,12 +35,12 @@ def parse(source: str | bytes, file: str = "-", context: Any = None) -> Any:
             return ir.Module.parse(source)
         except ir.MLIRError as error:
             raise parse_error(error, file) from None
-        except (MemoryError, ValueError) as error:  # bytecode that speaks of more than there is room for
+        except (MemoryError, ValueError) as error:  # bytecode with sizes that do not fit in memory
             raise ParseError(f"this is no module: {error}", start_of(file)) from None
 
 
 def decoded(source: bytes, file: str) -> str:
-    """The text that bytes hold.
+    """The text in some bytes.
 
     Raises:
         ParseError: They are not UTF-8.
@@ -53,13 +53,13 @@ def decoded(source: bytes, file: str) -> str:
 
 
 MAX_DEPTH: Final = 256
-"""Brackets within brackets. MLIR's parser calls itself for each, and a process has so much stack and no more."""
+"""Largest nesting depth of brackets: MLIR's parser recurses for each, and would overflow the process's stack."""
 _MARK: Final = re.compile(r'(?P<string>"(?:[^"\\\n]|\\.)*")|//[^\n]*|->|(?P<open>[\[({<])|(?P<close>[\])}>])')
 _ESCAPE: Final = re.compile(rb"\\(?:([0-9A-Fa-f]{2})|.)")
 
 
 def _check(text: str, file: str) -> None:
-    """Refuse what would end the process: brackets too deep, and strings that are no text (see ``bytecode``)."""
+    """Refuse text that would crash MLIR: brackets nested too deeply, strings that are not UTF-8 (see ``bytecode``)."""
     depth = 0
     for mark in _MARK.finditer(text):
         depth += (mark["open"] is not None) - (mark["close"] is not None)
@@ -70,7 +70,7 @@ def _check(text: str, file: str) -> None:
 
 
 def _is_text(string: bytes) -> bool:
-    """Whether a string is UTF-8 when its escapes are replaced by what they stand for."""
+    """Whether a string is UTF-8 after its escapes are replaced."""
     try:
         _ESCAPE.sub(lambda m: bytes.fromhex(m[1].decode()) if m[1] else b"", string).decode()
     except UnicodeDecodeError:
@@ -79,20 +79,20 @@ def _is_text(string: bytes) -> bool:
 
 
 def _place_in(text: str, at: int, file: str) -> Location:
-    """The place of a character."""
+    """The location of a character in a text."""
     line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
     return Location(file, line, column, line, column + 1)
 
 
 def parse_error(error: Any, file: str) -> ParseError:
-    """What MLIR says, as an error of ours: the first diagnostic, and the others as notes."""
+    """MLIR's error as one of hlobatch's: the first diagnostic, with the others as notes."""
     found = [Note(_first_line(d.message), _place(d.location, file)) for d in _flat(error.error_diagnostics)]
     first, *rest = found or [Note(_first_line(str(error)), start_of(file))]
     return ParseError(first.message, first.location, notes=rest)
 
 
 def _flat(diagnostics: Sequence[Any]) -> list[Any]:
-    """Diagnostics and the notes under them, but for the operation in print."""
+    """The diagnostics and their notes, without those that only print the operation."""
     found = [d for diagnostic in diagnostics for d in (diagnostic, *_flat(diagnostic.notes))]
     return [d for d in found if not d.message.startswith("see current operation")]
 
@@ -102,8 +102,8 @@ def _first_line(message: str) -> str:
 
 
 def _place(location: Any, file: str) -> Location:
-    """A place in the text; one that names no line is its start."""
-    place = to_location(ir.Location.from_attr(location.attr), file)  # which tells what kind of location it is
+    """A location in the text; the start of the text if it has no line."""
+    place = to_location(ir.Location.from_attr(location.attr), file)  # from_attr returns the location's concrete class
     return place if place.line else start_of(file)
 
 
@@ -112,19 +112,19 @@ def as_text(module: Any, *, debug_info: bool = False, generic: bool = False) -> 
 
     Args:
         module: The module.
-        debug_info: Whether operations carry their places.
-        generic: Whether code is written in generic form too, as tools without StableHLO read it.
+        debug_info: Whether operations are printed with locations.
+        generic: Whether code is printed in generic form as well, for tools without StableHLO.
     """
     return str(module.operation.get_asm(enable_debug_info=debug_info, print_generic_op_form=generic))
 
 
 def as_bytecode(module: Any, *, generic: bool = False) -> bytes:
-    """A module as bytecode, places included.
+    """A module as bytecode, with locations.
 
     Args:
         module: The module.
-        generic: Whether the attributes of code are written as tools without StableHLO write and read them; StableHLO's
-            own form is smaller, and the one that this package reads.
+        generic: Whether the attributes of code are written in generic form, for tools without StableHLO; StableHLO's
+            own form is smaller, and is the one that hlobatch reads.
     """
     buffer = io.BytesIO()
     if generic:

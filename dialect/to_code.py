@@ -1,7 +1,7 @@
-"""A traced ``PrimOp`` -> ``Code``: its batched StableHLO, for any number of lanes.
+"""The code of a traced ``PrimOp``: its batched StableHLO, for any number of lanes.
 
-JAX lowers the primitive for a symbolic number of lanes. What is particular to JAX is taken out: the operand that holds
-the number, which the first batched operand knows, and the attributes for its own use.
+JAX lowers the primitive for a symbolic number of lanes. JAX's own additions are removed: the operand with the number of
+lanes, which is a dimension of the first batched operand, and attributes for JAX's use.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def _code(
 def _fits(
     function: CodeFunction, in_types: tuple[Type, ...], out_types: tuple[Type, ...], axes: tuple[int | None, ...]
 ) -> bool:
-    """Whether code can stay as it is."""
+    """Whether code can be used unchanged for these types and axes."""
     same = (function.in_types, function.out_types) == (in_types, out_types)
     return same and all(p.batched == (a == 0) for p, a in zip(function.code.parameters, axes, strict=True))
 
@@ -85,7 +85,7 @@ Marks = Mapping[str, Callable[[], Any]]
 
 
 def canonical(module: Any, marks: Marks = MappingProxyType({})) -> Code:
-    """The code whose main function is the ``@main`` of a module, which is changed and marked with attributes."""
+    """The code whose main function is a module's ``@main``; the module is changed, and marked with attributes."""
     with module.context, ir.Location.unknown():
         without_shardings(module)
         functions = list(module.body.operations)
@@ -102,7 +102,7 @@ def canonical(module: Any, marks: Marks = MappingProxyType({})) -> Code:
 
 
 def _stripped(function: Any, is_main: bool) -> None:
-    """Take out what JAX writes for itself."""
+    """Remove the attributes that JAX adds for its own use."""
     marks = function.attributes.get("arg_attrs")
     has_lanes = is_main and marks is not None and any("jax.global_constant" in mark for mark in marks)
     kept = {"sym_name", "function_type", COST, COUNTED} | ({"arg_attrs"} if has_lanes else set())
@@ -114,7 +114,7 @@ def _stripped(function: Any, is_main: bool) -> None:
 
 
 def _measures_lanes(main: Any) -> None:
-    """Let a function ask its operands for the number of lanes instead of being told."""
+    """Replace the argument with the number of lanes by a dimension of an operand."""
     if "arg_attrs" not in main.attributes:
         return
     del main.attributes["arg_attrs"]

@@ -1,7 +1,7 @@
-"""Module of the dialect -> ``Program``: the inverse of ``from_program``.
+"""Reads a module of the dialect into a ``Program``: the inverse of ``from_program``.
 
-Code becomes the ``CodeFunction`` of a primitive, whose types are those of the variables. Operations without a place in
-the source get the place of their text.
+Code becomes the ``CodeFunction`` of a primitive, whose types are those of the variables. Operations without a source
+location get their location in the text.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def to_program(module: Any, file: str = "-") -> Program:
 
     Args:
         module: A module of the dialect.
-        file: What to call text that came without a file name.
+        file: The name of text that came without a file name.
 
     Raises:
         VerificationError: The module or the program breaks a constraint.
@@ -58,7 +58,7 @@ def to_program(module: Any, file: str = "-") -> Program:
 
 @dataclass(frozen=True)
 class _Names:
-    """Names of a function's blocks; blocks are equal where they are the same, and have no hash."""
+    """The names of a function's blocks. MLIR's blocks cannot be hashed, so they are searched by equality."""
 
     names: Mapping[int, str]
     blocks: list[Any]
@@ -111,13 +111,13 @@ class _Reader:
         return Block(name, tuple(instructions), terminator, self._location(inside[0]), sync)
 
     def _placed(self, op: DialectOp, names: _Names) -> Op:
-        """The operation of a program, with its places in the user's source."""
+        """The operation of a program, with its locations in the user's source."""
         read_at = to_read_at(op.location, self.file)
         return self._op(op, names).replace(location=self._location(op), read_at=read_at)
 
     @singledispatchmethod
     def _op(self, op: DialectOp, names: _Names) -> Op:
-        """The operation of a program."""
+        """The operation of a program, without locations."""
         raise TypeError(f"a program has no {op.OPERATION_NAME}")
 
     @_op.register
@@ -173,20 +173,20 @@ class _Reader:
 
 
 def _code(module: Any, name: str) -> Code:
-    """The function of that name and all it calls, as code of its own: itself ``@main``, first."""
+    """The named function and all functions that it calls, as code of its own: the named one first, as ``@main``."""
     functions = {op.attributes["sym_name"].value: op for op in code_functions(module)}
     called = _reached(functions, name)
     reached = [name, *(f for f in functions if f in called and f != name)]
     part = ir.Module.create()
     for symbol in reached:
         part.body.append(functions[symbol].operation.clone())
-    _rename(part, {symbol: f"{i} " for i, symbol in enumerate(reached)})  # names that no other has
+    _rename(part, {symbol: f"{i} " for i, symbol in enumerate(reached)})  # unique names first, so that no two clash
     _rename(part, {f"{i} ": short for i, short in enumerate(_short_names(name, reached))})
     return canonical(part)
 
 
 def _short_names(name: str, reached: Sequence[str]) -> list[str]:
-    """What code calls its functions: the first ``main``, the others without the first one's name before theirs."""
+    """The names of functions within code: ``main`` for the first, the others without the first one's name as prefix."""
     short: list[str] = ["main"]
     for symbol in reached[1:]:
         wanted = symbol.removeprefix(f"{name}.")
@@ -203,12 +203,12 @@ def _rename(module: Any, names: Mapping[str, str]) -> None:
 
 
 def code_functions(module: Any) -> list[Any]:
-    """The functions of a module that are StableHLO."""
+    """The StableHLO functions of a module."""
     return [op for op in module.body.operations if op.operation.name == "func.func"]
 
 
 def _reached(functions: Mapping[str, Any], name: str) -> set[str]:
-    """The functions that one calls, directly or not, and itself."""
+    """The named function, and all functions that it calls, directly or not."""
     reached: set[str] = set()
     waiting = [name]
 
@@ -226,10 +226,10 @@ def _reached(functions: Mapping[str, Any], name: str) -> set[str]:
 
 
 _CALLS: Final = ("callee", "called_computations", "decomposition")
-"""The attributes by which StableHLO names functions."""
+"""The attributes by which StableHLO operations refer to functions."""
 
 
 def _symbols(attribute: Any) -> list[str]:
-    """The symbols that an attribute names."""
+    """The symbols in an attribute; empty if it has none."""
     items = attribute if isinstance(attribute, ir.ArrayAttr) else [attribute]
     return [str(item.value) for item in items if isinstance(item, ir.FlatSymbolRefAttr)]

@@ -1,7 +1,7 @@
-"""Python objects in types <-> attributes: numbers, strings and containers by value, classes and functions by name.
+"""Converts Python objects to and from attributes: numbers and containers by value, classes and functions by name.
 
-Nothing is imported or run to read an attribute. A name stands for its object where the object's module is loaded and
-still has it; where not, and for objects without such a name, a ``Named`` stands in that is written as it was read.
+Reading an attribute imports and runs nothing. A name stands for its object if the object's module is loaded and still
+has it; otherwise, and for objects without such a name, a ``Named`` stands in, which is written as it was read.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from hlobatch._jax import ir
 
 
 class PatternError(Exception):
-    """An attribute does not describe a type or a Python object; the text says why."""
+    """An attribute does not describe a type or a Python object; the message says why."""
 
 
 @dataclass(frozen=True)
 class Named:
-    """Stands for a Python object that is known by a name only."""
+    """Stands for a Python object of which only the name is known."""
 
     name: str
 
     @property
     def __name__(self) -> str:
-        """What types print for it."""
+        """The name that types print."""
         return self.name.rpartition(":")[2]
 
     def __call__(self, *_: Any) -> Any:
@@ -116,7 +116,7 @@ def _dtype(value: np.dtype) -> Any:
 
 
 def name_of(value: Any) -> str:
-    """``module:name`` of an object that can be found again by it; else its text."""
+    """``module:name`` of an object that can be found by it; otherwise its name or repr."""
     holder = type(value) if isinstance(value, enum.Enum) else value
     path = str(getattr(holder, "__qualname__", ""))
     path += f".{value.name}" if isinstance(value, enum.Enum) else ""
@@ -128,7 +128,7 @@ def name_of(value: Any) -> str:
 
 
 def found(name: str) -> Any:
-    """The object that ``module:name`` stands for, among the modules that are loaded; None if there is none."""
+    """The object named ``module:name`` in a loaded module; None if there is none."""
     module, colon, path = name.partition(":")
     value = sys.modules.get(module) if colon else None
     for part in path.split("."):
@@ -137,10 +137,10 @@ def found(name: str) -> Any:
 
 
 def to_value(attribute: Any) -> Any:
-    """The Python object of an attribute.
+    """The Python object that an attribute describes.
 
     Raises:
-        PatternError: It describes none.
+        PatternError: It does not describe an object.
     """
     for kind, read in _PLAIN:
         if isinstance(attribute, kind):
@@ -169,7 +169,7 @@ def text_of(attribute: Any) -> str:
 
 
 def entries_of(attribute: Any) -> dict[str, Any]:
-    """The entries of a dictionary attribute; none where it is another."""
+    """The entries of a dictionary attribute; empty for any other attribute."""
     entries: Any = attribute if isinstance(attribute, ir.DictAttr) else ()
     return {entry.name: entry.attr for entry in entries}
 

@@ -1,7 +1,7 @@
-"""Module -> itself, unchanged: raises ``VerificationError`` where it breaks a numbered constraint of ``Autobatch.td``.
+"""Verifies a module: raises ``VerificationError`` where it breaks a numbered constraint of ``Autobatch.td``.
 
-What is checked here is what a module must have to be a program at all; what must hold of the program is checked by
-``ir.verifier`` once it is one (see ``to_program``), under labels of the same definition.
+The constraints here are those that a module needs to be read as a program; constraints on the program are checked
+afterwards by ``ir.verifier`` (see ``to_program``), with labels from the same definition.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from hlobatch.ir.program import VariableAllocation
 from hlobatch.ir.types import TensorType, Type
 
 Fault = tuple[str, str, Any]
-"""A label, a message, and the operation it is about."""
+"""A label, a message, and the operation at fault."""
 ALLOCATIONS: Final = {a.name.lower(): a for a in VariableAllocation}
 
 
 def verify(module: Any, file: str = "-") -> Any:
-    """The same module.
+    """The same module, unchanged.
 
     Args:
         module: A module, in whose context operations of the dialect are allowed.
-        file: What to call text that came without a file name.
+        file: The name of text that came without a file name.
 
     Raises:
         VerificationError: A constraint is broken.
@@ -49,7 +49,7 @@ def verify(module: Any, file: str = "-") -> Any:
 
 
 def operations(module: Any) -> Iterator[Any]:
-    """Every operation of the dialect's functions and of the module itself; what is in the code of primitives is not."""
+    """Every operation of the module itself and of the dialect's functions, but not those in the code of primitives."""
     for operation in module.body.operations:
         yield operation
         if isinstance(operation, ops.FuncOp):
@@ -64,7 +64,7 @@ _STRING: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"')
 
 
 def _location_faults(module: Any) -> Iterator[Fault]:
-    """Attributes that are locations, looked for in print: where MLIR's bindings meet one, they may end the process."""
+    """Attributes that are locations, found in printed text, since MLIR's Python bindings may crash on them."""
 
     def holds_one(operation: Any, **options: Any) -> bool:
         text = operation.get_asm(print_generic_op_form=True, assume_verified=True, large_elements_limit=1, **options)
@@ -111,7 +111,7 @@ def _strangers(code: Any) -> Iterator[Fault]:
 
 
 def _misfits(operation: Any, kind: type[Op]) -> Iterator[str]:
-    """What keeps an operation from being what its class declares."""
+    """The ways in which an operation differs from the declaration of its class, as ends of sentences."""
     raw = operation.operation
     parent = raw.parent.name
     if parent != kind.PARENT:
@@ -165,7 +165,7 @@ class Symbols:
 
 
 def _redefinitions(module: Any) -> Iterator[Fault]:
-    """MLIR refuses these too; newer releases of it only where they know the operations, and they do not know ours."""
+    """Symbols that are defined twice. New releases of MLIR refuse them only in operations that they know."""
     seen: set[str] = set()
     for operation in module.body.operations:
         if "sym_name" in operation.operation.attributes:
@@ -195,7 +195,7 @@ def _symbol_faults(module: Any) -> Iterator[Fault]:
 
 
 def _variables(operation: Op) -> Iterator[str]:
-    """The variables that an operation names."""
+    """The variables that an operation refers to."""
     for name in ("ins", "outs", "variables"):
         yield from getattr(operation, name, ()) if name in operation.ATTRIBUTES else ()
     for name in ("condition", "counter"):
@@ -237,12 +237,12 @@ def _one_block_faults(function: Any, block: Any) -> Iterator[Fault]:
 
 
 def is_way_in(block: Any) -> bool:
-    """Whether an entry block stands for no block of the program: it has no label and only jumps."""
+    """Whether an entry block is not a block of the program: it has no label and only jumps."""
     return len(block.operations) == 1 and isinstance(block.operations[0], ops.JumpOp)
 
 
 def is_way_out(block: Any) -> bool:
-    """Whether a block that is not the entry stands for the exit: it has no label and only returns."""
+    """Whether a block other than the entry stands for the exit: it has no label and only returns."""
     return len(block.operations) == 1 and isinstance(block.operations[0], ops.ReturnOp)
 
 
@@ -254,7 +254,7 @@ def _entry_faults(function: Any, blocks: Sequence[Any]) -> Iterator[Fault]:
 
 
 def block_name(block: Any, index: int) -> str:
-    """The name of a block: its label's, or one for its position."""
+    """The name of a block: that of its label, or one made from its position."""
     first = block.operations[0]
     return first.name if isinstance(first, ops.LabelOp) else f"bb{index}"
 
@@ -283,7 +283,7 @@ def _op_faults(module: Any) -> Iterator[Fault]:
 
 @dataclass(frozen=True)
 class _OpChecks:
-    """What must hold of single operations; variables first, since the others go by their types."""
+    """Checks single operations; variables come first, since other checks use their types."""
 
     symbols: Symbols
 
@@ -337,7 +337,7 @@ class _OpChecks:
     @faults.register
     def _call(self, operation: ops.CallOp) -> Iterator[tuple[str, str]]:
         callee = self.symbols.functions.get(operation.callee)
-        if callee is not None:  # if it is, or the numbers differ, the program's verifier says so
+        if callee is not None:  # otherwise, or if the numbers differ, ir.verifier reports it
             yield from self._pairs("call_c4", operation.ins, callee.ins)
             yield from self._pairs("call_c4", callee.outs, operation.outs)
 
@@ -349,7 +349,7 @@ class _OpChecks:
 
 
 def _fits(source: Any, target: Any) -> bool:
-    """Whether a value of one leaf can be stored in another."""
+    """Whether a value of one leaf type can be stored in another."""
     shape = getattr(source, "shape", ())  # a Python number has the empty shape
     return bool(shape == getattr(target, "shape", shape))
 
