@@ -407,7 +407,7 @@ class _Inferrer:
             self.found.traced[place, index] = before
             self.found.learned += before.learned
         gives = zip(op.vars_out, before.out_types, before.written_types, strict=True)
-        for name, type_, written in list(gives)[-1:] if before.gives_nothing else gives:  # but for the status
+        for name, type_, written in list(gives)[-1:] if before.gives_nothing else gives:  # only the status
             self._flow(name, written, op.location, widen=written != type_)
 
     def _call(self, caller: Function, op: FunctionCallOp) -> bool:

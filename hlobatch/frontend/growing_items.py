@@ -85,7 +85,7 @@ def capacity(items: T, n: int) -> T:
     return bound
 
 
-# Made of other values
+# Containers made of other values
 
 
 def listed(are_starred: Sequence[bool], *parts: Any) -> Any:
@@ -250,7 +250,7 @@ def those_there(items: Sequence[Any]) -> GrowingList:
     return GrowingList.of_those_there([kept(item) for item in known], [item.is_there for item in known])
 
 
-# Iterated over
+# Functions of all items
 
 
 def in_rows(items: Growing) -> GrowingList:

@@ -119,7 +119,7 @@ def check_grows(called: Any, own: types.FunctionType, args: Sequence[Any]) -> No
         BatchTypeError: One is not, and has to become one.
     """
     if not is_of_prelude(own.__code__.co_filename):
-        return  # changes by the user's functions are found as for all of these
+        return  # a registered function is checked like any of the user's
     is_method = isinstance(called, (types.MethodType, types.BuiltinMethodType)) and standing_for(called) is None
     for name, value in zip(_parameters(own), (called.__self__, *args) if is_method else args, strict=False):
         if name in changed_in(own) and not isinstance(value, Growing):

@@ -185,7 +185,7 @@ def compile_primitive(
         code = compile(module, source.file, "exec")
     exec(code, source.function.__globals__, namespace)
     function: types.FunctionType = namespace["__hb_factory"](*bound.values())
-    # Under the user's name from the start, it would hide what that name means to the code in it.
+    # If it had the user's name from the start, it would hide that name from its own code.
     function.__code__ = function.__code__.replace(co_name=source.node.name)
     return function
 
