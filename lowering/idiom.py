@@ -29,8 +29,8 @@ class Called(NamedTuple):
     """A function of the module.
 
     Attributes:
-        call: Calls it at the current insertion point.
-        results: How many it has.
+        call: Emits a call of it at the current insertion point.
+        results: The number of its results.
     """
 
     call: Callable[[Sequence[Any]], list[Any]]
@@ -41,7 +41,7 @@ class Ahead(NamedTuple):
     """A function that runs once, before the loop, and computes the last operands of ``main`` from those before them.
 
     Attributes:
-        made: The function.
+        made: The function of the module.
         place: Position of the first operand that it computes.
     """
 
@@ -51,13 +51,14 @@ class Ahead(NamedTuple):
 
 @dataclass(frozen=True)
 class Idiom:
-    """How a run is built. What is said here serves any machine, and batches of a size that is not known.
+    """How a run is built. The defaults serve any machine, and batches of symbolic size.
 
     Attributes:
-        lane_axis: Where arrays have the axis of lanes: 0 if it is the first one, -1 if it is the last.
+        lane_axis: The position of the lane axis in arrays: 0 if it is the first one, -1 if it is the last.
         by_bits: Whether a masked update blends bits instead of selecting; see ``arrays/masks.py``.
         is_one_kernel: Whether the run is one kernel, in which a loop costs next to nothing.
-        finds_next_once: Whether a test costs so little that a turn finds the next block once, and passes over others.
+        finds_next_once: Whether tests are so cheap that a turn finds the next block once, and passes over others
+            by tests.
         holds_stacks: Whether each block of a sweep stands behind a barrier, so that stacks are read before they are
             written.
         moves_code_out: Whether the compiler does loop-invariant code motion; see ``module/tie.py``.
@@ -79,13 +80,13 @@ class Idiom:
     def over_lanes(
         self, function: Function, code: ClosedJaxpr | None, varies: Sequence[bool], lanes: Any, arrays: Arrays
     ) -> list[Any]:
-        """What a function of one lane's arrays gives on arrays of all lanes.
+        """The results of a function of one lane's arrays, on arrays of all lanes.
 
         Args:
             function: The function.
             code: Its jaxpr, if it has been traced.
             varies: For each array, whether lanes differ in it.
-            lanes: How many there are.
+            lanes: The number of lanes.
             arrays: The arrays.
         """
         del code
@@ -94,15 +95,15 @@ class Idiom:
         return [jnp.broadcast_to(r, (lanes, *jnp.shape(r))) for r in function(*arrays)]
 
     def push(self, stacks: Arrays, row: Any, tops: Arrays, mask: Any) -> list[Any]:
-        """Stacks with what lanes of a mask have on top saved in their rows, ``i32[lanes]``."""
+        """The stacks, with the tops of the lanes of a mask stored in each lane's row, ``i32[lanes]``."""
         return push_at_once(stacks, row, tops, mask)
 
     def pop(self, stacks: Arrays, row: Any, tops: Arrays, mask: Any) -> list[Any]:
-        """Tops with what lanes of a mask have saved in their rows."""
+        """The tops, with the values stored in each lane's row in the lanes of a mask."""
         return pop_at_once(stacks, row, tops, mask)
 
     def several_turns(self, run: Function, given: Slots, writes: Sequence[str], counter: str) -> Function | None:
-        """A few turns of a block that goes on to itself, in one function (unroll-and-jam); None where there is none."""
+        """A few turns of a block that goes on to itself, as one function (unroll-and-jam), or None if there is none."""
         del run, given, writes, counter
         return None
 
@@ -121,10 +122,10 @@ class Idiom:
 
 
 PORTABLE: Final = Idiom()
-"""What any machine runs."""
+"""The idiom that serves any machine."""
 
 
 def called(splicer: Splicer, function: Function, avals: Avals, name: str) -> Called:
-    """A function of the module."""
+    """A function, added to the module."""
     added = splicer.add(function, avals, name)
     return Called(partial(splicer.call, added), len(added.results))

@@ -2,7 +2,7 @@
 
 The module's ``main`` takes the captured arrays, the inputs, the shared values if they are given, the state to resume a
 run that was stopped and, of a run in stretches, how many turns its loop may make; it gives back the results, a code
-that says what stopped the run, and what became of each input, or the state, from which that follows::
+that says what stopped the run, and the fate of each input, or the state, from which fates follow::
 
     %shared = call @shared(…)                   or what is given
     %state = call @start(…)                     or  call @resume(%state…)
@@ -42,25 +42,25 @@ from hlobatch.lowering.turns.schedule import Schedule
 
 @dataclass(frozen=True)
 class Request:
-    """What to build.
+    """What a module is built from.
 
     Attributes:
         layout: The state of the run.
         form: How blocks are dispatched; one of ``dispatch.FORMS``.
         groups: The blocks that run in one step.
         schedule: Finds the next group.
-        rounds: Times that all blocks are dispatched between two tests of whether anyone has something left to do.
-        share: One in so many lanes has to be done before those that are take new inputs.
-        widths: Of the arrays on which blocks' primitives run where so few lanes wait.
+        rounds: Times that all blocks are dispatched between two tests of whether a lane has something left to do.
+        share: Lanes that are done take new inputs when at least one in ``share`` lanes is done.
+        widths: By block, the widths of narrower arrays that its primitives run on where few lanes wait.
         in_place: Whether arrays of which a primitive changes a part are updated where they are.
-        light_ties: Whether blocks are tied to their loops by as little as will do.
+        light_ties: Whether only the slots that have to be tied to a block's loop are tied; see ``module/tie.py``.
         shared_given: Whether the shared values are operands instead of being computed.
         resume: Whether the run goes on from a given state instead of starting.
-        keep_state: Whether the state is among the results, in place of what became of each input.
+        keep_state: Whether the state is among the results, in place of the fate of each input.
         platforms: What the module is compiled for.
         embed_captures: Whether captured arrays are constants of the module instead of operands.
-        marks_stopped: Whether results of stopped inputs are NaN or the least number, since there may be nobody who
-            looks at what became of them.
+        marks_stopped: Whether results of stopped inputs are NaN or the least integer, since a caller may not look
+            at fates.
     """
 
     layout: Layout
@@ -90,7 +90,7 @@ def to_stablehlo(request: Request, context: Any = None) -> Any:
     Returns:
         An MLIR module whose ``main`` has the operands ``[sizes…, captured…, inputs…, shared…, state…, turns]`` (shared
         values only where they are given, the state only to resume, turns only in stretches) and the results
-        ``[results…, stopped, status]``, and behind it what lanes logged, or ``[results…, stopped, state…]``.
+        ``[results…, stopped, status]``, and behind it the logs, or ``[results…, stopped, state…]``.
     """
     context = context or mlir.make_ir_context()
     with context, ir.Location.name("hlobatch"):
@@ -106,7 +106,7 @@ def to_stablehlo(request: Request, context: Any = None) -> Any:
 def start_of(request: Request) -> Callable[..., list[Any]]:
     """A function of captured arrays, inputs, and shared values if they are given, to the state before the first turn.
 
-    JAX can trace it by itself: whoever keeps that state goes on from it by a module that resumes.
+    JAX can trace it apart from the module; a module that resumes then goes on from its state.
     """
     reads = captures(request.layout.program)
     lanes, count = _lanes(request, reads), len(reads.arrays)
@@ -190,7 +190,7 @@ class _Builder:
         return [*finished, *(state if self.request.keep_state else ())]
 
     def _finish(self, *arrays: Any) -> list[Any]:
-        """Results, what stopped the run and, where the state is not given back, what became of each input."""
+        """The results, what stopped the run and, unless the state is given back, the fates of inputs and the logs."""
         layout, count = self.layout, len(self.layout.slots)
         state, shared = arrays[:count], arrays[count:]
         results, stopped = ending.results(layout, state, shared), ending.stopped(layout, state)
@@ -198,30 +198,30 @@ class _Builder:
             return [*results, stopped]
         status = ending.status(layout, state)
         if self.request.marks_stopped and layout.may_stop:
-            results = results[:-1] if layout.failure is not None else results  # a file has no exceptions to make
+            results = results[:-1] if layout.failure is not None else results  # an exported file makes no exceptions
             results = ending.marked(results, status)
         logs = dict(zip(layout.slots, state, strict=True))
         return [*results, stopped, status, *(logs[slot] for slot in (LOG, LOGGED) if slot in logs)]
 
-    # Names
+    # Shapes and dtypes
 
     @cached_property
     def _begun(self) -> dict[str, jax.ShapeDtypeStruct]:
-        """The arrays of what all inputs begin with, where it is computed ahead."""
+        """Shapes and dtypes of the values that all inputs begin with, if they are computed ahead of the loop."""
         layout = self.layout
         kinds = {name: layout.slots[slot] for name, slot in self.lanes.begun_slots.items()}
         return {n: jax.ShapeDtypeStruct((layout.inputs, *layout.event(k)), k.dtype) for n, k in kinds.items()}
 
     @cached_property
     def _avals(self) -> dict[str, Any]:
-        """The state, and what does not change, by slot."""
+        """Shapes and dtypes of the state, and of the values that do not change, by slot."""
         fixed = self.inputs.named(self.captures.avals, self.layout.input_avals, list(self.layout.shared_slots.values()))
         return {**self.layout.slots, **fixed, **self._begun}
 
     # What is computed before the loop
 
     def _ahead(self, operands: Sequence[Any]) -> Ahead:
-        """The kernel of what all inputs begin with, and of the shared values if they are not given."""
+        """The function that runs the entry block for all inputs, and computes shared values if they are not given."""
         request, count = self.request, len(self.layout.input_avals)
 
         def begin(*arrays: Any) -> list[Any]:
@@ -236,7 +236,7 @@ class _Builder:
         return Ahead(self.layout.idiom.ahead(self.splicer, begin, operands, "begin"), len(operands))
 
     def _shared(self, captured: Sequence[Any], inputs: Sequence[Any]) -> list[Any]:
-        """The shared values, computed here."""
+        """The shared values, computed in the module."""
         if not self.layout.shared:
             return []
         count = len(captured)
@@ -245,14 +245,14 @@ class _Builder:
         return self.splicer.call(self.splicer.add(function, avals, "shared"), [*captured, *inputs])
 
     def _constants(self) -> list[Any]:
-        """Captured arrays written into the module."""
+        """The captured arrays as constants of the module; empty if they are operands."""
         if not self.request.embed_captures or not self.captures.arrays:
             return []
         operands = self.captures.operands()
         return self.splicer.call(self.splicer.add(lambda: operands, [], "captured"), [])
 
     def _loop(self, state: list[Any], fixed: dict[str, Any], turns: list[Any]) -> list[Any]:
-        """The state at the end, or when the turns that are given have been made."""
+        """The state when all lanes are done, or when the given number of turns has been made."""
         layout = self.layout
         blocks = block_functions(layout, self.captures, self.request.widths, in_place=self.request.in_place)
         request = self.request
@@ -276,7 +276,7 @@ class _Builder:
 
 
 def _symbol_of(size: Any) -> str | None:
-    """The name of a symbolic size."""
+    """The name of a symbolic size; None if the size is a number."""
     return None if isinstance(size, int) else str(size)
 
 

@@ -215,6 +215,7 @@ class _Converter:
         code = op.code.typed
         if end == HALT or not isinstance(op, PrimOp) or code is None:
             return None
+        # `end` has to return by a single identity primitive on variables of this function, each given once.
         block = self.graph.blocks[end]
         if block.sync or block.terminator.successors != (HALT,) or len(block.instructions) != 1:
             return None
@@ -228,6 +229,7 @@ class _Converter:
         wanted = [self.types[v] for v in last.vars_in]
         if [leaf for v in op.vars_out for leaf in self.types[v].leaves] != [leaf for t in wanted for leaf in t.leaves]:
             return None
+        # The same tensors, grouped into the variables that `end` reads instead of the results.
         leaves = iter(leaf for t in code.out_types for leaf in t.leaves)
         types = tuple(Type.of_leaves(tuple(next(leaves) for _ in t.leaves), t.treedef) for t in wanted)
         return op.replace(vars_out=last.vars_in, function=code.with_out_types(types))

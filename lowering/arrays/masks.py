@@ -25,10 +25,10 @@ from hlobatch.lowering.arrays.rows import row_of
 from hlobatch.lowering.arrays.where import where
 
 Put = Callable[[Any, Any], Any]
-"""An array, and new values for the lanes of a mask -> the array with those."""
+"""A function of an array and new values, which gives the array with the new values in the lanes of a mask."""
 
 _MASKED_STORES: Final[Mapping[int, Any]] = {4: np.int32, 8: np.int64}
-"""Bytes of the numbers that AVX2 has masked stores of, and integers of that size."""
+"""By item size in bytes, an integer type of that size, for the sizes that AVX2 has masked stores for."""
 
 
 def over_events(mask: Any, array: Any, axis: int) -> Any:
@@ -52,9 +52,9 @@ def putting(mask: Any, axis: int, *, by_bits: bool) -> Put:
 
     Args:
         mask: ``bool[lanes]``.
-        axis: Where arrays have the axis of lanes.
-        by_bits: Whether to blend bits instead of selecting: where arrays are updated in place and masked stores are
-            slow.
+        axis: The position of the lane axis in arrays.
+        by_bits: Whether to blend bits instead of selecting, for arrays that are updated in place where masked
+            stores are slow.
     """
     if not by_bits:
         return lambda old, new: masked(mask, new, old, axis)

@@ -44,17 +44,17 @@ def with_rows(array: Any, rows: Any, start: Any) -> Any:
 
 
 def part_of(array: Any, starts: Sequence[Any], sizes: Sequence[int]) -> Any:
-    """The slice of some sizes that begins at ``starts``, an index for each axis."""
+    """The slice of the given sizes that begins at ``starts``, which has an index for each axis."""
     return jax.lax.dynamic_slice(array, starts, sizes, allow_negative_indices=False)
 
 
 def with_part(array: Any, part: Any, starts: Sequence[Any]) -> Any:
-    """The array with the slice that begins at ``starts`` replaced."""
+    """The array with the slice that begins at ``starts``, which has an index for each axis, replaced by ``part``."""
     return jax.lax.dynamic_update_slice(array, part, starts, allow_negative_indices=False)
 
 
 def _starts(array: Any, index: Any, axis: int) -> list[Any]:
-    """Where the slice of one row begins in each axis of the array."""
+    """The start indices of a slice: ``index`` along the axis, and 0 along the others."""
     return [index if i == axis else index.dtype.type(0) for i in range(array.ndim)]
 
 
@@ -63,10 +63,10 @@ def places_in(mask: Any, *, unless: Any = False) -> tuple[Any, Any]:
 
     Args:
         mask: The lanes to find.
-        unless: A scalar; if it holds, the loop does not turn, and no lane is found.
+        unless: A boolean scalar; if it is true, the loop makes no iteration, and no lane is found.
 
     Returns:
-        The numbers of the lanes in the mask, in the first elements of an ``i32[lanes]``, and how many they are.
+        The indices of the lanes in the mask, in the first elements of an ``i32[lanes]``, and their number.
     """
 
     def put(lane: Any, found: tuple[Any, Any]) -> tuple[Any, Any]:

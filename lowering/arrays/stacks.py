@@ -21,7 +21,7 @@ Arrays = Sequence[Any]
 
 
 def push_at_once(stacks: Arrays, pointer: Any, tops: Arrays, mask: Any) -> list[Any]:
-    """The stacks with ``tops`` saved in the lanes of the mask; the pointer, which they share, moves apart from them."""
+    """The stacks with ``tops`` stored at the pointer, in the lanes of the mask; the caller moves the pointer."""
     rows = where(mask, pointer, stacks[0].shape[0] - 1)
     return [_scattered(frames, rows, top) for frames, top in zip(stacks, tops, strict=True)]
 
@@ -31,7 +31,7 @@ def _scattered(frames: Any, rows: Any, top: Any) -> Any:
     columns = jnp.arange(lanes, dtype=rows.dtype)
     if not isinstance(lanes, int) or depth * lanes > np.iinfo(np.int32).max:
         return _put(frames, (rows, columns), top)
-    flat = frames.reshape((-1, *event))  # one index for each lane: XLA would lay out pairs of them in memory
+    flat = frames.reshape((-1, *event))  # one index per lane: XLA would write pairs of indices to memory
     return _put(flat, rows * lanes + columns, top).reshape(frames.shape)
 
 
@@ -40,12 +40,12 @@ def _put(frames: Any, index: Any, top: Any) -> Any:
 
 
 def pop_at_once(stacks: Arrays, pointer: Any, tops: Arrays, mask: Any) -> list[Any]:
-    """The tops with what was saved in the lanes of the mask; the pointer has moved already."""
+    """The tops, read from the stacks in the lanes of the mask; the caller has moved the pointer down already."""
     return [masked(mask, _saved(frames, pointer), top, 0) for frames, top in zip(stacks, tops, strict=True)]
 
 
 def _saved(frames: Any, pointer: Any) -> Any:
-    """What each lane finds in the row its pointer names."""
+    """The saved values, each from the row that its lane's pointer names."""
     lanes = jnp.arange(pointer.shape[0], dtype=pointer.dtype)
     return frames.at[pointer, lanes].get(unique_indices=True, **IN_BOUNDS)
 

@@ -17,7 +17,7 @@ import numpy as np
 def where(condition: Any, chosen: Any, other: Any) -> Any:
     """``jnp.where`` of a boolean condition."""
     if _is_weak(chosen) and _is_weak(other):
-        return jnp.where(condition, chosen, other)  # what comes of it is as weak, which a choice of `lax` is not
+        return jnp.where(condition, chosen, other)  # weakly typed, too, unlike the result of `lax.select`
     dtype = jnp.result_type(chosen, other)
     shape = jnp.broadcast_shapes(*map(np.shape, (condition, chosen, other)))
     arms = (jnp.broadcast_to(jax.lax.convert_element_type(arm, dtype), shape) for arm in (chosen, other))
@@ -25,5 +25,5 @@ def where(condition: Any, chosen: Any, other: Any) -> Any:
 
 
 def _is_weak(x: Any) -> bool:
-    """Whether it takes on the type of what it meets, as a Python number does."""
+    """Whether a value is weakly typed: it takes on the type of the other operand, as a Python number does."""
     return bool(getattr(x, "weak_type", not hasattr(x, "dtype")))

@@ -46,7 +46,7 @@ class BlockFunction(Footprint):
 
     @cached_property
     def updated(self) -> frozenset[str]:
-        """Variables with arrays that the block updates."""
+        """Variables with an array that the block updates in place."""
         primitives = [op for op in self.ops if isinstance(op, PrimOp) and self._may_update(op)]
         return frozenset(v for op in primitives for v in op.vars_out if v in op.vars_in and any(self._places(v)))
 
@@ -66,26 +66,26 @@ class BlockFunction(Footprint):
         return self.in_place and not needs_real_inputs(op) and not UPDATES.isdisjoint(op.code.primitives)
 
     def _places(self, variable: str) -> Sequence[str | None]:
-        """The slots of a variable's arrays; None for an array that is not stored, and for one number in each lane."""
+        """The slots of a variable's arrays; None for one that is not stored, is summed, or has one number per lane."""
         layout = self.layout
         if not layout.is_stored(variable) or variable in layout.summed:
             return [None] * array_count(layout.program.var_defs[variable])
         return [top if layout.slots[top].ndim > 1 else None for top in layout.tops(variable)]
 
     def __call__(self, *values: Any) -> tuple[Any, ...]:
-        """The slots written, given those read."""
+        """The values of the slots written, given those of the slots read; only lanes that wait at the block change."""
         slots = dict(zip(self.reads, values, strict=True))
         return BlockRun(self, slots, self.lanes(slots[PC] == self.index)).result()
 
     def for_all(self, slots: Slots, lanes: int) -> tuple[Any, ...]:
-        """The slots written, given those read, for lanes that are all at the block, so that nothing is masked."""
+        """The values of the slots written, for lanes that are all at the block, so that nothing is masked."""
         return BlockRun(self, dict(slots), All(np.ones(lanes, bool), self.layout.lane_axis)).result()
 
     def lanes(self, mask: Any) -> Everyone:
-        """The lanes of a mask.
+        """The selection of the lanes of a mask.
 
-        In a block that goes on to itself, arrays stay in registers from one turn to the next. There are no masked
-        stores that blending by bits would avoid.
+        A block that goes on to itself does not blend bits: its arrays stay in registers from one turn to the next, so
+        there are no masked stores to avoid.
         """
         by_bits = self.layout.by_bits and not self.block.goes_on_to_itself
         return Everyone(mask, self.layout.lane_axis, by_bits)

@@ -5,11 +5,11 @@
     slots  {pc, l, l.ptr, l.frames, r, …}     lanes  those at the block (``compaction.py``: all, or a few)
 
     1. lanes whose stacks or logs are full leave the mask, and wait    (fates.py, log.py)
-    2. steps and executions are counted, if anyone asks for them
+    2. steps and executions are counted, if the layout has slots for them
     3. operations run, one after the other                             (primitives.py, updates.py, frames.py)
     4. the terminator gives each lane its next program counter
 
-JAX traces a run once for each block (``block.py``). Nothing that a lane outside of the mask holds is changed.
+JAX traces a run once for each block (``block.py``). Lanes outside of the mask keep all their values.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ class BlockRun:
 
     Attributes:
         function: The block.
-        slots: What it reads, and what has become of it.
-        lanes: Those at the block; primitives may be computed for them alone.
+        slots: The values of the slots, which operations replace as they run.
+        lanes: The lanes at the block; primitives may be computed on arrays of these lanes alone.
         temporaries: Values of variables that are not stored, by name, of ``lanes.count`` lanes.
-        read_from: For each variable, those that were computed from it and are not held yet.
+        read_from: By variable that is updated in place, the variables computed from it that no barrier holds yet.
     """
 
     function: BlockFunction
@@ -75,7 +75,7 @@ class BlockRun:
         return self.lanes.mask
 
     def result(self) -> tuple[Any, ...]:
-        """The slots written."""
+        """The values of the slots written, in order."""
         # Lanes that cannot run the block leave the mask first, so that nothing of theirs is counted or changed.
         self._park()
         self._count()
@@ -131,7 +131,7 @@ class BlockRun:
         self.slots |= changed
 
     def _park(self) -> None:
-        """Take lanes out of the mask whose stacks are too full for this block's pushes, or whose logs are."""
+        """Take out of the mask the lanes whose stacks or logs have no room for the block's pushes or log entries."""
         full = self._frames.full(self.slots)
         if full is not None:
             self.slots |= fates.full(self.layout, self.slots, self.mask & full, self.function.index)
@@ -181,7 +181,8 @@ class BlockRun:
     def _way_back(self, end: IndirectGotoOp) -> Any:
         """The program counter that a return goes to.
 
-        After a call in the same block it is the block behind that call, since the callee's return was copied here.
+        After a call in the same block, it is the block to which the callee returns, since the callee's return was
+        copied here.
         """
         call = self.function.block.terminator
         if isinstance(call, PushGotoOp) and call.counter == end.counter:
@@ -201,7 +202,7 @@ class BlockRun:
         return [self.slots[slot] for slot in self.layout.tops(variable)]
 
     def _taken(self, variable: str) -> list[Any]:
-        """What a primitive is given of a variable that differs between lanes."""
+        """The arrays of a variable that differs between lanes, as a primitive is given them: of the selected lanes."""
         if variable in self.temporaries or self.layout.program.var_defs[variable].is_static:
             return self._value(variable)
         return [self.lanes.taken(self.slots[slot]) for slot in self.layout.tops(variable)]
@@ -235,7 +236,7 @@ class BlockRun:
         for variable in op.vars_out:
             new = [next(supply) for _ in range(array_count(types[variable]))]
             if variable in self.layout.summed and variable not in op.vars_in:
-                continue  # a lane begins with what others have added
+                continue  # the sum of all lanes is not set back
             self._write(variable, [array for _, array in new], [i in as_they_were for i, _ in new])
         self._note_reads(op)
 
@@ -251,7 +252,7 @@ class BlockRun:
     def _added(
         self, call: Call, totals: Mapping[int, int], mask: Any, targets: Mapping[int, int]
     ) -> tuple[list[Any], AbstractSet[int]]:
-        """The same of a call that adds to what all lanes have together."""
+        """``_results`` of a call that adds to sums over all lanes."""
         found = adding(call.code, totals) if call.code is not None else None
         assert found is not None, "summed_in_place has looked at it"
         given, others = found.given, found.others
@@ -266,7 +267,7 @@ class BlockRun:
 
     @cached_property
     def _rows(self) -> Any:
-        """The number of each lane's input; for a lane that has none, that of any input, so that it is in bounds."""
+        """The index of each lane's input; for a lane without an input, some index that is in bounds."""
         if self.layout.queue:
             return jnp.maximum(self.slots[ITEM], 0)
         return jnp.minimum(jnp.arange(self.mask.shape[0], dtype=jnp.int32), self.layout.inputs - 1)
@@ -297,7 +298,7 @@ class BlockRun:
         return mask
 
     def _unless_empty(self, op: PrimOp, run: Callable[[], Any]) -> Any:
-        """The results of a primitive; if it has a loop that might not end on junk, it is skipped if no lane is active.
+        """The results of a primitive; one with a loop, which might not end on junk, is skipped if no lane is active.
 
         A block runs without an active lane in a sweep, or if all lanes that wait at it have full stacks or no steps
         left.
@@ -358,7 +359,7 @@ class BlockRun:
 
 
 class _Operands(Sequence[Any]):
-    """Captured arrays by position, as far as the block is given them."""
+    """The captured arrays by position, those alone that the block is given: a view of its slots."""
 
     def __init__(self, slots: Slots) -> None:
         self.slots = slots

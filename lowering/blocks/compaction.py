@@ -6,7 +6,7 @@
                                        r     = r.at[lanes].set(f(x[lanes]))
 
 Arrays are ``[lanes, *event]`` here. The module has the code once for each width of arrays (``strategy/widths.py``), and
-once for all lanes, each in a ``stablehlo.while`` of its own: that of the least width that fits turns once, the others
+once for all lanes, each in a ``stablehlo.while`` of its own: that for the least width that fits turns once, the others
 not at all. ``lowering/turns/turn.py`` says why that is better than a conditional.
 """
 
@@ -31,7 +31,7 @@ from hlobatch.lowering.module.trim import Trimmed, trimmed
 Values = Mapping[str, Any]
 
 Widths = Mapping[int, tuple[int, ...]]
-"""Indices of blocks -> widths of arrays, ascending, for as many waiting lanes at most; after them, all lanes."""
+"""By the index of a block, ascending widths of arrays, each for at most so many waiting lanes; then all lanes."""
 
 
 @dataclass(frozen=True)
@@ -47,33 +47,33 @@ class Selection(ABC):
     @property
     @abstractmethod
     def count(self) -> Any:
-        """How many are computed for."""
+        """The number of lanes that primitives are computed for."""
 
     @property
     @abstractmethod
     def each_once(self) -> Any:
-        """Which of those that are computed for are lanes of the mask, each once, ``bool[count]``."""
+        """``bool[count]``: true once for each lane of the mask, false for lanes that only fill up the width."""
 
     @abstractmethod
     def taken(self, array: Any) -> Any:
-        """What a primitive is given, of ``count`` lanes, of an array of all lanes."""
+        """An array of ``count`` lanes, as a primitive is given it, from an array of all lanes."""
 
     @abstractmethod
     def real(self, array: Any) -> Any:
-        """An array that was taken, with values of inactive lanes replaced by one of an active lane."""
+        """An array of ``count`` lanes, with the values of inactive lanes replaced by that of an active lane."""
 
     @abstractmethod
     def put(self, array: Any, new: Any) -> Any:
-        """The array of all lanes with what was computed, of ``count`` lanes, in the lanes of the mask."""
+        """The array of all lanes, with the results ``new`` of ``count`` lanes put in the lanes of the mask."""
 
 
 @dataclass(frozen=True)
 class Everyone(Selection):
-    """All lanes.
+    """A selection that computes for all lanes.
 
     Attributes:
-        axis: Where arrays have the axis of lanes.
-        by_bits: Whether results are put into them bit by bit; see ``masks.putting``.
+        axis: The position of the lane axis in arrays.
+        by_bits: Whether results are blended into arrays bit by bit; see ``masks.putting``.
     """
 
     axis: int = 0
@@ -129,7 +129,7 @@ class Few(Selection):
     @cached_property
     def _positions(self) -> Any:
         rank = where(self.mask, jnp.cumsum(self.mask, dtype=jnp.int32) - 1, self.width)
-        first = jnp.full(self.width + 1, jnp.argmax(self.mask), jnp.int32)  # one more, for the lanes that are not there
+        first = jnp.full(self.width + 1, jnp.argmax(self.mask), jnp.int32)  # the last element takes all other lanes
         return first.at[rank].set(jnp.arange(self.mask.shape[0], dtype=jnp.int32), **IN_BOUNDS)[: self.width]
 
     def taken(self, array: Any) -> Any:
@@ -147,7 +147,7 @@ Run = Callable[[Selection, Values], Sequence[Any]]
 MASK: Final = "mask"
 """The name of the mask among the values that a loop reads."""
 WIDTH: Final = "width"
-"""The name of the number, carried beside the values that are written, of the loop that turns."""
+"""The name of the carried number that says which of the loops turns; it is carried beside the values written."""
 
 
 def compacted(
@@ -156,15 +156,15 @@ def compacted(
     """Compute on the narrowest arrays that hold the lanes of a mask, and not at all if it has none.
 
     Args:
-        run: From lanes and values to what ``written`` names.
-        widths: Of the arrays, ascending; after them, all lanes.
+        run: A function of lanes and values, by name, to the values that ``written`` names.
+        widths: Widths of arrays, ascending; all lanes come after them.
         mask: ``bool[lanes]``.
-        values: What ``run`` is given.
-        varying: Names of values that change from one time to the next.
+        values: The values that ``run`` is given, by name.
+        varying: Names of values that change from one run of the block to the next.
         written: Names of values that ``run`` changes.
 
     Returns:
-        What has changed.
+        The values that ``run`` changed, by name.
     """
     values = {MASK: mask, **values}
     avals = {name: jax.ShapeDtypeStruct(value.shape, value.dtype) for name, value in values.items()}

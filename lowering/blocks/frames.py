@@ -27,14 +27,14 @@ class Frames:
 
     Attributes:
         block: The slots that the block reads and writes.
-        rows: By pointer, the row of the frame that the block restores or saves, if it does so.
+        rows: By pointer, the row of the frame that the block restores or saves; empty if it does neither.
     """
 
     block: Footprint
     rows: dict[str, Any] = field(default_factory=dict)
 
     def full(self, slots: Slots) -> Any | None:
-        """The lanes whose stacks are too full for the block's pushes; None if it has none."""
+        """The lanes whose stacks are too full for the block's pushes; None if the block pushes nothing."""
         full = None
         for pointer, count in self.block.rising.items():
             over = slots[pointer] + count > self.block.layout.depth_of(pointer.removesuffix(".pointer"))
@@ -42,7 +42,7 @@ class Frames:
         return full
 
     def take_and_leave(self, slots: Slots, mask: Any) -> Slots:
-        """Go to the row of the frame that the block restores, saves, or does both with."""
+        """Find the row of the frame that the block restores or saves, and move the frame's pointer if need be."""
         layout, one = self.block.layout, mask.astype(jnp.int32)
         calls, changed = layout.calls, Slots()
         released, up = calls.released(self.block.block), calls.moved_up(self.block.block)
@@ -58,7 +58,7 @@ class Frames:
         return changed
 
     def push(self, variables: Sequence[str], slots: Slots, mask: Any) -> Slots:
-        """Save what variables hold."""
+        """Push the values of variables on their stacks."""
         push, changed = self.block.layout.idiom.push, Slots()
         for pointer, together in self._by_pointer(variables):
             now = {**slots, **changed}
@@ -71,7 +71,7 @@ class Frames:
         return changed
 
     def pop(self, variables: Sequence[str], slots: Slots, mask: Any) -> Slots:
-        """Let variables hold what was saved last."""
+        """Pop the values of variables from their stacks."""
         pop, changed = self.block.layout.idiom.pop, Slots()
         for pointer, together in self._by_pointer(variables):
             now = {**slots, **changed}
@@ -84,13 +84,13 @@ class Frames:
         return changed
 
     def _tops_and_stacks(self, variables: Sequence[str], slots: Mapping[str, Any]) -> tuple[Slots, Slots]:
-        """What variables with stacks hold on top, and what is saved, by slot."""
+        """The tops and the stacks of variables with stacks, by slot."""
         tops = [slot for variable in variables for slot in self.block.layout.tops(variable)]
         stacks = [slot for variable in variables for slot in self.block.layout.frames(variable)]
         return {slot: slots[slot] for slot in tops}, {slot: slots[slot] for slot in stacks}
 
     def _by_pointer(self, variables: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Variables with a stack, those that move together at once; one that is named twice moves twice."""
+        """The variables with a stack, grouped by pointer; a variable that is named twice is in two groups."""
         waiting = [v for v in variables if self.block.is_full(v)]
         while waiting:
             pointer = self.block.layout.pointer(waiting[0])

@@ -27,11 +27,11 @@ class Call:
         op: The primitive.
         layout: The state.
         lanes: How many lanes the arrays have.
-        arrays: Those of ``op.vars_in`` in order; those of shared variables without the axis of lanes.
-        varies: For each, whether lanes differ in it.
-        tables: Positions of those that are of all inputs, for lanes to look things up in.
-        rows: The input of each lane, ``i32[lanes]``; None where there is no table.
-        part: Code of one lane's arrays that is run in place of the primitive's.
+        arrays: The arrays of ``op.vars_in`` in order; those of shared variables have no lane axis.
+        varies: For each array, whether lanes differ in it.
+        tables: Positions of the arrays that have rows for all inputs, in which lanes look values up.
+        rows: The index of each lane's input, ``i32[lanes]``; None where there is no table.
+        part: Code on one lane's arrays that is run in place of the primitive's; None to run the primitive's own.
     """
 
     op: PrimOp
@@ -45,7 +45,7 @@ class Call:
 
     @cached_property
     def function(self) -> Callable[..., Sequence[Any]]:
-        """The primitive on one lane's arrays, and its row if there are tables."""
+        """The primitive on one lane's arrays, followed by the index of the lane's input if there are tables."""
         if self.tables:
             assert self.code is not None
             return looking_up(self.code, self.tables)
@@ -56,7 +56,7 @@ class Call:
 
     @property
     def _given(self) -> tuple[list[Any], list[bool]]:
-        """What the function is given, and whether lanes differ in it."""
+        """The arguments of ``function`` and, for each, whether lanes differ in it."""
         if not self.tables:
             return self.arrays, self.varies
         return [*self.arrays, self.rows], [*self.varies, True]
@@ -70,7 +70,7 @@ class Call:
 
     @property
     def code(self) -> ClosedJaxpr | None:
-        """What the primitive was traced to, where that is of one lane's arrays."""
+        """The primitive's jaxpr, if it is on one lane's arrays and can be batched; else None."""
         if self.part is not None:
             return self.part
         types = self.layout.program.var_defs
@@ -95,7 +95,7 @@ class Call:
 
 
 def named_by(op: PrimOp) -> AbstractContextManager[Any]:
-    """A context in which what is traced has the user's function and line in its names, which XLA's profiles show."""
+    """A context in which traced operations are named by the user's function and line, which XLA's profiles show."""
     place = op.location
     return nullcontext() if place is UNKNOWN else jax.named_scope(f"{place.function or 'line'}:{place.line}")
 

@@ -71,11 +71,11 @@ def _gather(equation: Any, row: Any, table: Any, index: Any) -> Any:
 
 
 def _wide(indices: Sequence[Any]) -> list[Any]:
-    """Indices of a type that the number of a row has room in, too."""
+    """The indices, converted to a type that can hold the index of a row, too."""
     arrays = map(jnp.asarray, indices)
     return [lax.convert_element_type(i, jnp.int32) if i.dtype.itemsize < _ROW else i for i in arrays]
 
 
 _ROW: Final = 4
-"""Bytes of the number of a row."""
+"""Bytes of the index of a row."""
 _READ: Final = {"dynamic_slice": _dynamic_slice, "gather": _gather}

@@ -1,4 +1,4 @@
-"""A primitive that updates an array in place -> the same under a mask, which moves from the whole array to the update.
+"""A primitive that updates an array in place -> the primitive under a mask that guards only the elements updated.
 
 ::
 
@@ -37,9 +37,9 @@ class Updating:
     """A function of one lane that updates arrays it is given.
 
     Attributes:
-        closed: What it computes.
-        updates: Indices of the equations that update, and whether lanes may differ in where.
-        results: Positions of the results that are an argument updated.
+        closed: The code of the function.
+        updates: By the index of each equation that updates, whether lanes may differ in the place that it updates.
+        results: Positions of the results that are an updated argument.
     """
 
     closed: ClosedJaxpr
@@ -47,7 +47,7 @@ class Updating:
     results: frozenset[int]
 
     def __call__(self, active: Any, *arrays: Any) -> list[Any]:
-        """The results; in a lane that is not active, those of ``results`` are the arguments as they were."""
+        """The results; in a lane that is not active, those at ``results`` are the arguments, unchanged."""
         jaxpr: Any = self.closed.jaxpr
         known = known_at_first(self.closed, arrays)
         order, opaque = self._updates_last(), set[Any]()
@@ -63,7 +63,7 @@ class Updating:
         return evaluated((), known, jaxpr.outvars)
 
     def _updates_last(self) -> list[int]:
-        """The indices of all equations, those first that can be computed before any array is updated."""
+        """The indices of all equations; those that can be computed before any array is updated come first."""
         later = set[Any]()
         first, rest = list[int](), list[int]()
         for index, equation in enumerate(self.closed.jaxpr.eqns):
@@ -73,12 +73,12 @@ class Updating:
         return [*first, *rest]
 
     def _to_hold(self, before: Sequence[int], after: Sequence[int], opaque: AbstractSet[Any]) -> list[Any]:
-        """The values to hold before an update: those computed from arrays that are updated, and still wanted after it.
+        """The values to hold before an update: computed from arrays that are updated, and used after it.
 
         Args:
             before: Indices of the equations that have been evaluated.
-            after: Those that have not; the first is an update.
-            opaque: What is held already.
+            after: Indices of the others; the first of them is the update.
+            opaque: Values that are held already.
         """
         equations = self.closed.jaxpr.eqns
         first, *rest = (equations[i] for i in after)
@@ -90,7 +90,7 @@ class Updating:
         return [v for v in self._read_from({array, *later}, before, opaque) if v in wanted | of_others]
 
     def _read_from(self, arrays: AbstractSet[Any], before: Sequence[int], opaque: AbstractSet[Any]) -> list[Any]:
-        """What has been computed from arrays, arrays that were updated excepted."""
+        """The values computed from arrays so far, except for the updated arrays themselves."""
         found = dict.fromkeys(arrays)
         for index in before:
             equation = self.closed.jaxpr.eqns[index]
@@ -102,7 +102,7 @@ class Updating:
 def held(arrays: list[Any]) -> list[Any]:
     """The arrays behind an optimization barrier, so that each is computed once, before any use of any of them.
 
-    What is read of an array that is then updated has to be read before the update. Without the barrier, XLA may fuse
+    A value read from an array that is then updated has to be read before the update. Without the barrier, XLA may fuse
     the read into a use after the update, and has to copy the whole array for that.
     """
     return arrays if len(arrays) == 1 else list(lax.optimization_barrier(arrays))
@@ -150,9 +150,9 @@ def _may_be_left_out(equation: Any, *, place_varies: bool) -> bool:
 
 
 def _goes_past_the_end(equation: Any, place_varies: bool) -> bool:
-    """Whether a scatter of inactive lanes is to be sent past the end.
+    """Whether to send the scatter of an inactive lane past the end.
 
-    A scatter at one index for all lanes is not: it writes one row of all lanes at once, and should go on to do so.
+    A scatter at one index that all lanes share is not sent there: it writes one row of all lanes at once, as it should.
     """
     numbers = equation.params["dimension_numbers"].scatter_dims_to_operand_dims
     return bool(place_varies and numbers and equation.params["mode"] != lax.GatherScatterMode.CLIP)
@@ -164,7 +164,7 @@ def _is_plain(equation: Any) -> bool:
 
 
 def _where(active: Any, place_varies: bool, equation: Any, values: Sequence[Any]) -> Sequence[Any]:
-    """The results of an update in an active lane, and what was given in any other."""
+    """The result of an update in an active lane, and the array that was given in any other."""
     array, *rest = values
     if equation.primitive.name == SLICE:
         update, *starts = rest
@@ -181,7 +181,7 @@ def _where(active: Any, place_varies: bool, equation: Any, values: Sequence[Any]
 
 
 def _there(equation: Any, array: Any, index: Any, update: Any) -> Any:
-    """What is where a scatter writes, in the shape of what it writes; anything where it writes nothing."""
+    """The old elements where a scatter writes, in the shape of its updates; any elements where it writes nothing."""
     dims = equation.params["dimension_numbers"]
     one_wide = {*dims.inserted_window_dims, *dims.operand_batching_dims}
     window = iter(dims.update_window_dims)

@@ -15,7 +15,7 @@ def new_function(name: str, takes: Iterable[Any], gives: Iterable[Any], *, is_pu
         name: Its symbol.
         takes: MLIR types of its parameters.
         gives: Those of its results.
-        is_public: Whether others than the module may call it.
+        is_public: Whether code outside of the module may call it.
     """
     kind, visibility = ir.FunctionType.get(list(takes), list(gives)), "public" if is_public else "private"
     function: Any = func.FuncOp(name, kind, visibility=visibility)  # type: ignore[call-arg]

@@ -9,14 +9,14 @@ from hlobatch import config
 from hlobatch.transforms.pipeline import dump
 
 ModulePass = Callable[[], None]
-"""Changes the module that it was made for."""
+"""A pass, which changes the module that it was made for."""
 
 
 def run_passes(module: Any, passes: Mapping[str, ModulePass]) -> None:
     """Change a module by passes, in order, as ``transforms/pipeline.py`` runs those on programs.
 
     Raises:
-        ir.MLIRError: A pass left a module behind that is none, which is an error in that pass.
+        ir.MLIRError: A pass made the module invalid, which is a bug in that pass.
     """
     for name, rewrite in passes.items():
         rewrite()

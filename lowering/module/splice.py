@@ -1,6 +1,6 @@
 """Functions on JAX arrays -> ``func.func``s of a StableHLO module that is being built, and calls of those.
 
-A function is traced when it is added, which says the types that a call of it needs. All functions that were added are
+A function is traced when it is added, which tells the types that a call of it needs. All functions that were added are
 lowered later, together, by JAX's ``jit(…).lower``: JAX makes an MLIR context for each lowering, which takes longer than
 to lower a small function. The result is carried over as bytecode (locations and all), under names that are free in the
 module. In a module of symbolic sizes, functions take the sizes as leading operands, which calls supply.
@@ -28,7 +28,7 @@ Avals = Sequence[jax.ShapeDtypeStruct]
 _MAIN: Final = "main"
 CALL: Final = "func.call"
 _OF_SOME: Final = ".of_some"
-"""Ends the name of a function that takes but some of the operands it was added with."""
+"""The end of the name of a function that takes only some of the operands that it was added with."""
 
 
 def aval_of(value: Any) -> jax.ShapeDtypeStruct:
@@ -38,7 +38,7 @@ def aval_of(value: Any) -> jax.ShapeDtypeStruct:
 
 
 def type_of(aval: Any) -> Any:
-    """The type that a module has for an array, whose sizes may be symbolic."""
+    """The MLIR type of an array, whose sizes may be symbolic."""
     dynamic = ir.ShapedType.get_dynamic_size()
     shape = [d if isinstance(d, int) else dynamic for d in aval.shape]
     return ir.RankedTensorType.get(shape, mlir.dtype_to_ir_type(np.dtype(aval.dtype)))
@@ -58,9 +58,9 @@ class Splicer:
 
     Attributes:
         module: The module; its context and a location are current while functions are added.
-        platforms: What JAX lowers for.
+        platforms: The platforms that JAX lowers for.
         random_in_loops: Whether random numbers are drawn in a loop, as JAX does it on a CPU.
-        sizes: Values of the symbolic sizes, where calls are built.
+        sizes: The MLIR values of the symbolic sizes, which calls pass.
     """
 
     module: Any
@@ -70,7 +70,7 @@ class Splicer:
     _added: dict[str, Part] = field(default_factory=dict)
 
     def add(self, function: Callable[..., Sequence[Any]], avals: Avals, name: str) -> Spliced:
-        """Trace a function of flat arguments. It can be called at once; ``finish`` makes it part of the module."""
+        """Trace a function of flat arguments. It can be called at once; ``finish`` copies it into the module."""
         part = function if isinstance(function, Part) else Part.all_of(function, avals)
         symbol = self._free(name)
         self._added[symbol] = part
@@ -121,7 +121,7 @@ class Splicer:
         body = functions.pop(_MAIN).regions[0].blocks[0]
         calls = [operation for operation in body.operations if operation.operation.name == CALL]
         called = list(map(callee, calls))
-        for old, function in functions.items():  # what those call first: it may be named like one that was added
+        for old, function in functions.items():  # callees first: they may have names of added functions
             if old not in called:
                 _rename(lowered, function, self._free(old, functions.keys() - {old}))
         count = first = len(self.sizes)
@@ -135,7 +135,7 @@ class Splicer:
                 self._wrap(new, has, part)
 
     def _wrap(self, name: str, has: Sequence[int], part: Part) -> None:
-        """Give a function the operands of a part; JAX, from 0.12 on, may leave out what is not used."""
+        """Wrap a function in one with all operands of a part; JAX, from 0.12 on, may leave out unused ones."""
         types = [*(value.type for value in self.sizes), *(type_of(part.avals[i]) for i in part.taken)]
         results = list(map(type_of, part.results))
         with ir.InsertionPoint(self.module.body):

@@ -9,7 +9,7 @@ registers that the block does not change is invariant in that loop. XLA's loop-i
 to where it runs whether or not the block does. To prevent that, a register is *tied* to the loop: it goes through a
 select whose condition always holds, but reads a scalar that the loop changes, so that XLA takes the register to change,
 too. XLA fuses the select into whatever reads the register, except into a call of a library, for which it copies the
-register. So only registers are tied without which some code could be moved out: a matrix that is multiplied by what the
+register. A register is tied only if some code could be moved out otherwise: a matrix that is multiplied by what the
 block changes is not. Where XLA can be asked not to move code (``moves_code_out`` of an ``Idiom``), nothing is tied.
 """
 
@@ -48,22 +48,22 @@ def slots_to_tie(part: Trimmed, slots: Collection[str]) -> list[str]:
 
 @dataclass
 class _Search:
-    """Looks for what could be moved out of a loop.
+    """A search for code that could be moved out of a loop.
 
     Attributes:
-        sizes: Of all slots.
-        tied: Those that have to be tied, as far as is known.
+        sizes: The sizes of all slots.
+        tied: The slots that have to be tied, of those seen so far.
     """
 
     sizes: Mapping[str, int]
     tied: set[str] = field(default_factory=set)
 
     def look_through(self, jaxpr: Any, known: Mapping[Any, frozenset[str]], changing: Collection[Any]) -> None:
-        """Find what could be moved out of code.
+        """Find equations that could be moved out of code, and tie a slot that each of them reads.
 
         Args:
             jaxpr: The code, without calls.
-            known: The slots that a value is computed from, where it is from some that the loop does not change.
+            known: By value, the slots that it is computed from, if the loop changes none of them.
             changing: Values that change from turn to turn.
         """
         sources, changing = dict(known), set(changing)
@@ -84,7 +84,7 @@ class _Search:
 
 
 def _inner(equation: Any) -> Iterator[tuple[Any, Sequence[Any]]]:
-    """The code of loops and branches in an equation; for its arguments the operands that they always are, or None."""
+    """The jaxprs of loops and branches in an equation, each with the operand that each argument always is, or None."""
     params, operands = equation.params, equation.invars
     match equation.primitive.name:
         case "scan":
@@ -100,7 +100,7 @@ def _inner(equation: Any) -> Iterator[tuple[Any, Sequence[Any]]]:
 
 
 def _size(aval: Any) -> int:
-    """How much it is to choose an array, but for the number of lanes, if that is not known."""
+    """The size of an array in elements; if the number of lanes is not known, the size for one lane."""
     return math.prod(size for size in aval.shape if isinstance(size, int))
 
 
@@ -109,9 +109,9 @@ def tied(part: Trimmed, slots: Sequence[str], anchor: str, *, lightly: bool = Tr
 
     Args:
         part: A function on slots.
-        slots: Those that it reads and its loop does not change.
+        slots: The slots that it reads and its loop does not change.
         anchor: A scalar slot that it writes, and that is never negative.
-        lightly: Whether only what has to be is tied.
+        lightly: Whether to tie only the slots that have to be tied.
     """
     places = frozenset(part.reads.index(slot) for slot in (slots_to_tie(part, slots) if lightly else slots))
     if not places:
@@ -120,7 +120,7 @@ def tied(part: Trimmed, slots: Sequence[str], anchor: str, *, lightly: bool = Tr
     position = reads.index(anchor)
 
     def run(*values: Any) -> list[Any]:
-        always = values[position] >= 0  # which XLA does not know
+        always = values[position] >= 0  # always true, which XLA does not know
         given = (_if(always, v) if i in places else v for i, v in enumerate(values[: len(part.reads)]))
         return part.run(*given)
 
@@ -128,5 +128,5 @@ def tied(part: Trimmed, slots: Sequence[str], anchor: str, *, lightly: bool = Tr
 
 
 def _if(always: Any, array: Any) -> Any:
-    """The array, by way of a select that always gives it."""
+    """The array, through a select that always chooses it."""
     return where(always, array, jnp.zeros((), array.dtype))

@@ -19,13 +19,13 @@ from hlobatch.ir.evaluation import variables_among
 
 @dataclass(frozen=True)
 class Part:
-    """Some results of a function that is traced once, from the operands that these need.
+    """Some results of a function that is traced once, and the operands that these need.
 
     Attributes:
-        whole: The function, by ``jax.jit``.
-        traced: What that traced.
-        avals: Of its operands.
-        taken: Positions of those that are needed.
+        whole: The function, jitted.
+        traced: The trace of it.
+        avals: Shapes and dtypes of its operands.
+        taken: Positions of the operands that are needed.
         kept: Positions of the results.
     """
 
@@ -37,7 +37,7 @@ class Part:
 
     @staticmethod
     def all_of(function: Callable[..., Sequence[Any]], avals: Sequence[Any]) -> Part:
-        """A function of flat arguments as it is."""
+        """A function of flat arguments, with all operands and results."""
         whole = jax.jit(lambda *values: list(function(*values)), keep_unused=True)
         traced = whole.trace(*avals)
         return Part(whole, traced, avals, range(len(avals)), range(len(traced.out_info)))
@@ -56,12 +56,12 @@ class Part:
         return ClosedJaxpr(whole.replace(invars=taken, outvars=kept), self.traced.jaxpr.consts)
 
     def __call__(self, *values: Any) -> list[Any]:
-        """The results, without a call around what computes them."""
+        """The results, computed in place instead of in a call."""
         return list(jaxpr_as_fun(self.code)(*values))
 
 
 def code_of(function: Callable[..., Sequence[Any]], avals: Sequence[Any]) -> ClosedJaxpr:
-    """The jaxpr of a function of flat arguments, which is traced unless it is a part of one that has been."""
+    """The jaxpr of a function of flat arguments; a ``Part`` has been traced already, others are traced here."""
     return function.code if isinstance(function, Part) else jax.make_jaxpr(function)(*avals)
 
 

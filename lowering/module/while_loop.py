@@ -15,12 +15,12 @@ def loop(entering: Values, wanted: Callable[[Values], Any], turn: Callable[[Valu
     """Build a loop at the current insertion point; both regions may use values from around it.
 
     Args:
-        entering: What it carries in its first turn.
-        wanted: From what it carries to whether it turns, a boolean scalar.
-        turn: From what it carries to what it carries after a turn.
+        entering: The values that the loop carries in its first turn.
+        wanted: From the carried values to whether the loop turns again, a boolean scalar.
+        turn: From the carried values to those after a turn.
 
     Returns:
-        What it carries in the end.
+        The carried values in the end.
     """
     types = [value.type for value in entering]
     operation = stablehlo.WhileOp(types, list(entering))

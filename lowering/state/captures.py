@@ -32,7 +32,7 @@ class Captures:
 
     Attributes:
         arrays: Each array once.
-        positions: Where in ``arrays`` an array stands, by identity.
+        positions: By the identity of an array, its position in ``arrays``.
     """
 
     arrays: tuple[Any, ...]
@@ -52,7 +52,7 @@ class Captures:
         """The operands to pass for the captured arrays: concrete arrays, even if a call is being traced.
 
         Args:
-            known: What is passed for some of them, by identity, if there is a call of the same code to go by.
+            known: By the identity of an array, the operand to pass for it; others are made here.
         """
         pairs = zip(self.arrays, self.types, strict=True)
         with jax.ensure_compile_time_eval():
@@ -60,7 +60,7 @@ class Captures:
 
     @property
     def are_traced(self) -> bool:
-        """Whether some are values of a computation that is being traced, and mean nothing outside it."""
+        """Whether some of the arrays are tracers, which mean nothing outside the trace that they belong to."""
         return any(map(is_tracer, self.arrays))
 
     def substituted(self, op: PrimOp, operands: Sequence[Any]) -> PrimOp:
@@ -79,7 +79,7 @@ class Captures:
         return set(self._of(op).values())
 
     def _of(self, op: PrimOp) -> dict[int, int]:
-        """By position among what the primitive's code captures, the position in ``arrays``."""
+        """By the position of an array among those that the primitive's code captures, its position in ``arrays``."""
         found = enumerate(op.code.captured)
         return {i: self.positions[id(c)] for i, c in found if id(c) in self.positions}
 

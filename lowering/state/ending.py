@@ -13,7 +13,7 @@ from hlobatch.lowering.state.layout import Layout
 
 
 def results(layout: Layout, state: Sequence[Any], shared: Sequence[Any]) -> list[Any]:
-    """The arrays ``[inputs, *event]``; sums over all inputs without the first axis."""
+    """The result arrays, ``[inputs, *event]``; sums over all inputs are without the first axis."""
     slots = dict(zip(layout.slots, state, strict=True))
     values = dict(zip(layout.shared_slots, shared, strict=True))
 
@@ -29,7 +29,7 @@ def results(layout: Layout, state: Sequence[Any], shared: Sequence[Any]) -> list
 
 
 def marked(results: Sequence[Any], status: Any) -> list[Any]:
-    """The results, where those of stopped inputs are NaN, or the least number that there is, or ``False``."""
+    """The results, with those of stopped inputs replaced by NaN, by the least integer, or by ``False``."""
 
     def mark(result: Any) -> Any:
         is_stopped = (status != 0).reshape(status.shape + (1,) * (result.ndim - status.ndim))
@@ -52,5 +52,5 @@ def stopped(layout: Layout, state: Sequence[Any]) -> Any:
 
 
 def status(layout: Layout, state: Sequence[Any]) -> Any:
-    """What became of each input."""
+    """The fate of each input."""
     return fates.of_inputs(layout, dict(zip(layout.slots, state, strict=True)))

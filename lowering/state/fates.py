@@ -30,13 +30,13 @@ OF_INPUTS: Final = f"{FATE}.out"
 
 
 def before_all(layout: Layout) -> Slots:
-    """The slots of fates, before any input was taken from the queue."""
+    """The slots of fates, before any input is taken from the queue."""
     aval = layout.slots.get(OF_INPUTS)
     return {} if aval is None else {OF_INPUTS: jnp.full(aval.shape, Fate.UNSTARTED, aval.dtype)}
 
 
 def told_by(layout: Layout) -> frozenset[str]:
-    """Slots that say what became of the inputs."""
+    """The slots from which the fates of inputs follow."""
     failure = () if layout.failure is None else (layout.failure, f"{layout.failure}.out")
     return frozenset({PC, FATE, ITEM, HEAD, OF_INPUTS, *failure}).intersection(layout.slots)
 
@@ -89,7 +89,7 @@ def resumed(layout: Layout, slots: Slots) -> Slots:
 
 
 def given_up(layout: Layout, slots: Slots) -> Slots:
-    """The state of a run whose stacks will grow no more, of the state in which they would; see ``Layout.grows``."""
+    """The state of a run whose stacks grow no more, from that of a run whose stacks may; see ``Layout.grows``."""
     kept = dict(slots)
     if FATE not in slots:
         kept[FATE] = jnp.zeros_like(slots[PC])
@@ -115,12 +115,12 @@ def reasons(layout: Layout, slots: Slots) -> Any:
         became = slots[OF_INPUTS if layout.queue else FATE]
         for fate in _that_stop(layout):
             these = jnp.any(became == fate).astype(jnp.int32) * int(fate)
-            found = found | these if layout.logs else found + these  # of those, some may be parked and others stopped
+            found = found | these if layout.logs else found + these  # with logs, PARKED may be in it already
     return found
 
 
 def of_inputs(layout: Layout, slots: Slots) -> Any:
-    """What became of each input, ``i32[inputs]``, given the state at the end."""
+    """The fate of each input, ``i32[inputs]``, given the state at the end."""
     became = _of_inputs(layout, slots)
     if layout.failure is None:
         return became
@@ -130,7 +130,7 @@ def of_inputs(layout: Layout, slots: Slots) -> Any:
 
 
 def _of_inputs(layout: Layout, slots: Slots) -> Any:
-    """The fate of each input, in which inputs that raised count as finished."""
+    """The fate of each input, with inputs that raised counted as finished."""
     if not layout.may_end_early:
         return jnp.zeros(layout.inputs, jnp.int32)  # all of them finished
     of_lanes = _of_lanes(layout, slots)
@@ -138,7 +138,7 @@ def _of_inputs(layout: Layout, slots: Slots) -> Any:
         return of_lanes[: layout.inputs]
     became = slots[OF_INPUTS] if layout.stops_inputs else _taken(layout, slots)
     if not (layout.grows or layout.stretches or layout.may_park):
-        return became[: layout.inputs]  # every lane has handed in
+        return became[: layout.inputs]  # every lane has handed in its last input
     count = jnp.asarray(layout.inputs, jnp.int32)
     held = where(slots[ITEM] >= 0, slots[ITEM], count)
     return jnp.asarray(became).at[held].set(of_lanes, **IN_BOUNDS)[: layout.inputs]

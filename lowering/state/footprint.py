@@ -41,13 +41,13 @@ class Footprint:
 
     @cached_property
     def pushed(self) -> list[str]:
-        """Variables that the block pushes, as often as it does."""
+        """Variables that the block pushes, each as often as it is pushed."""
         pushes = [op for op in self.ops if isinstance(op, (PushOp, PushGotoOp))]
         return [v for op in pushes for v in self.moved_by(op)]
 
     @cached_property
     def rising(self) -> Mapping[str, int]:
-        """By pointer, how many rows the block needs that a lane has not taken yet."""
+        """By pointer, the number of free rows that a lane needs to run the block."""
         calls, layout = self.layout.calls, self.layout
         found = {layout.pointer(v): n for v, n in Counter(self.pushed).items() if not calls.is_framed(v)}
         up = calls.moved_up(self.block)
@@ -109,12 +109,12 @@ class Footprint:
 
     @cached_property
     def ops(self) -> Sequence[Op]:
-        """The operations that run inside the loop, those that move a frame as ``CallFrames.moving`` has them."""
+        """The operations that run inside the loop, with pushes and pops of frames joined by ``CallFrames.moving``."""
         return self.layout.calls.moving(self.block, self.layout.program.ops_in_loop(self.block))
 
     @cached_property
     def logged(self) -> int:
-        """How many entries the block makes in the logs of its lanes."""
+        """How many entries the block writes to the log of each lane."""
         return sum(isinstance(op, LogOp) for op in self.ops)
 
     @property

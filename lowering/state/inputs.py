@@ -1,4 +1,4 @@
-"""The array operands of the module -> what lanes take as their inputs, tables that are read in place, shared values."""
+"""The array operands of the module -> inputs that lanes take, tables that are read in place, and shared values."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class Inputs:
 
     @property
     def slots(self) -> list[str]:
-        """Their names, in what is passed around with the state."""
+        """The names of the arrays, among the values that are passed around beside the state."""
         return [f"input#{position}" for position in range(len(self.layout.input_avals))]
 
     @property
     def of_lanes(self) -> list[str]:
-        """Variables that each lane has its own value of, and that the program reads."""
+        """Variables of which each lane has its own value, and which the program reads."""
         return [v for v in self.layout.program.vars_in if v in self.layout.stored]
 
     def by_variable(self, arrays: Sequence[Any]) -> dict[str, list[Any]]:
@@ -42,18 +42,18 @@ class Inputs:
         return dict(zip(program.vars_in, grouped(arrays, types), strict=True))
 
     def entering(self, given: Slots) -> dict[str, Any]:
-        """Arrays ``[inputs, *event]``, by the slot that a lane takes its own to."""
+        """The arrays of all inputs, ``[inputs, *event]``, by the slot that a lane copies its own row to."""
         arrays = self.by_variable([given[slot] for slot in self.slots])
         return {top: array for v in self.of_lanes for top, array in zip(self.layout.tops(v), arrays[v], strict=True)}
 
     def where_they_lie(self, arrays: Sequence[Any]) -> dict[str, Any]:
-        """Arrays ``[inputs, *event]`` that are no part of the state, by the slot that blocks know them by."""
+        """Arrays ``[inputs, *event]`` that are read where they lie, outside of the state, by their slot in blocks."""
         own, outside = self.by_variable(arrays), self.layout.tables | self.layout.in_place
         read = (v for v in self.layout.program.vars_in if v in outside)
         return {top: array for v in read for top, array in zip(self.layout.tops(v), own[v], strict=True)}
 
     def named(self, captured: Sequence[Any], arrays: Sequence[Any], shared: Sequence[Any]) -> dict[str, Any]:
-        """What does not change in a run, by slot: shared values, captured arrays, and inputs."""
+        """The values that do not change in a run, by slot: shared values, captured arrays, and inputs."""
         fixed = dict(zip(self.layout.shared_slots, shared, strict=True))
         fixed |= {capture_slot(i): value for i, value in enumerate(captured)}
         return fixed | self.where_they_lie(arrays) | dict(zip(self.slots, arrays, strict=True))

@@ -7,10 +7,10 @@ Program counters::
     n+1              with a queue: no input left
     parked + i       waits at block i until its stacks have grown
 
-Parked lanes are not run; everything at or past ``done`` ends the loop. A lane whose input is stopped is done with it
-like any other. Why it was stopped is in a slot of its own, where that can happen; see ``fates.py``.
+Parked lanes do not run; the loop ends when all lanes are at or past ``done``. A lane whose input is stopped is done
+with it like any other. Why it was stopped is in a slot of its own, where that can happen; see ``fates.py``.
 
-Arrays are ``[lanes, *event]``, or ``[*event, lanes]`` where the machine had better loop over lanes innermost. A stack
+Arrays are ``[lanes, *event]``, or ``[*event, lanes]`` where a loop over lanes is best the innermost one. A stack
 has one more axis in front, of ``depth + 1`` rows, and its top is an array beside it. The last row is spare: lanes that
 do not push write to it, so that every index is in bounds (compilers differ in what they do with an index that is not).
 """
@@ -49,7 +49,7 @@ KEPT_ENTRIES, KEPT_WORDS = 1024, 1 << 24
 
 
 def most_words(program: Program) -> int:
-    """Words that the operands of an effect of a program take at most."""
+    """The most words that the operands of one of a program's effects take."""
     return max(effect.size for effect in program.effects)
 
 
@@ -58,22 +58,22 @@ class Layout:
     """Names, shapes and dtypes of a run's state.
 
     Attributes:
-        program: Calls lowered, allocated.
+        program: The program, with calls lowered and variables allocated.
         inputs: Size of the batch.
         lanes: How many inputs are in flight; equal to ``inputs`` where there is no queue.
         depth: Frames per stack.
         queue: Whether lanes take new inputs when they are done.
         grows: Whether a lane whose stacks are full waits until they have grown; else its input is stopped.
         max_steps: Blocks an input may run, or None.
-        stretches: Whether the loop ends after so many turns as it is told, to be gone on with from the same state.
+        stretches: Whether the loop ends after a given number of turns, so that another call goes on from the state.
         stats: Whether executions are counted.
-        idiom: How the run is built, which says where arrays have the axis of lanes.
-        tables: Arguments that are no part of the state: lanes look things up in the rows of their inputs.
+        idiom: How the run is built, which says where arrays have the lane axis.
+        tables: Arguments outside of the state: lanes look values up in their inputs' rows of them.
         constants: Arguments that no lane assigns; see ``in_place``.
         tape_ratio: How many times as many frames a tape has as any other stack.
-        drains: Whether the host does what lanes have logged whenever a log is full, and they go on; else it does at the
-            end, and what is more than there is room for is lost.
-        summed: Results that all lanes have together, without their axis, since each only adds to them.
+        drains: Whether the host reads and empties the logs whenever one is full, and lanes then go on; else it
+            reads them at the end, and entries for which there is no room are lost.
+        summed: Results that lanes only add to: one array for all lanes, without the lane axis.
     """
 
     program: Program
@@ -97,29 +97,29 @@ class Layout:
 
     @property
     def lane_axis(self) -> int:
-        """Where arrays have the axis of lanes; those of all inputs have it in front."""
+        """The position of the lane axis in arrays; arrays of all inputs have the axis of inputs in front."""
         return self.idiom.lane_axis
 
     @property
     def by_bits(self) -> bool:
-        """Whether what lanes keep is kept bit by bit; see ``masks.putting``."""
+        """Whether masked updates blend bits; see ``masks.putting``."""
         return self.idiom.by_bits
 
     @property
     def width(self) -> Dim:
-        """Size of that axis; where it is the last, in whole vectors, and the lanes at its end may be none."""
+        """Size of the lane axis; it may be rounded up to whole vectors, with no lanes in the last places."""
         return self.idiom.width(self.lanes)
 
     def array(self, event: tuple[int, ...], dtype: Any, *leading: int) -> jax.ShapeDtypeStruct:
-        """An array of all lanes, with axes in front of theirs."""
+        """Shape and dtype of an array of all lanes, with some leading axes in front."""
         return jax.ShapeDtypeStruct((*leading, *self.of_lanes(event, self.width)), dtype)
 
     def of_lanes(self, event: tuple[int, ...], lanes: Dim) -> tuple[Dim, ...]:
-        """The shape of an array of some lanes."""
+        """The shape of an array of some lanes, each with values of shape ``event``."""
         return (*event, lanes) if self.lane_axis else (lanes, *event)
 
     def event(self, array: Any) -> tuple[int, ...]:
-        """The shape of what one lane has of an array of lanes."""
+        """The shape of one lane's values in an array of lanes."""
         return tuple(array.shape[:-1] if self.lane_axis else array.shape[1:])
 
     @property
@@ -138,7 +138,7 @@ class Layout:
 
     @property
     def parked(self) -> int:
-        """What is added to the counter of a lane whose stacks are full."""
+        """The number that is added to a lane's program counter when it parks."""
         return self.done + 1
 
     def tops(self, variable: str) -> list[str]:
@@ -155,12 +155,12 @@ class Layout:
         return f"{self.calls.pointers[variable]}.pointer"
 
     def depth_of(self, pointer: str) -> int:
-        """Frames of the stacks that a pointer serves, by the variable it is named after: of tapes, or of others."""
+        """Frames of the stacks that share a pointer, given the variable that it is named after; tapes have more."""
         return self.depth * self.tape_ratio if is_tape(pointer) else self.depth
 
     @cached_property
     def calls(self) -> CallFrames:
-        """What is saved and restored together."""
+        """The call frames of the program: which variables are saved and restored together."""
         return CallFrames(self.program)
 
     @property
@@ -170,7 +170,7 @@ class Layout:
 
     @cached_property
     def handed_in(self) -> dict[str, str]:
-        """Where there is a queue: by the slot that collects it for all inputs, the slot of what a lane hands in."""
+        """With a queue: by the slot that collects a result for all inputs, the slot that a lane hands in to it."""
         results = [slot for v in self.program.vars_out if v not in self.summed for slot in self.tops(v)]
         return {f"{slot}.out": slot for slot in [*results, *([FATE] if self.stops_inputs else [])]}
 
@@ -185,7 +185,7 @@ class Layout:
 
     @cached_property
     def in_place(self) -> frozenset[str]:
-        """Arguments that are no part of the state either: lanes that keep their inputs read them where they lie."""
+        """Constant arguments outside of the state: lanes that keep their inputs read them where they lie."""
         return frozenset() if self.queue or self.lane_axis else self.constants - self.tables
 
     @cached_property
@@ -205,12 +205,12 @@ class Layout:
 
     @property
     def failure(self) -> str | None:
-        """Slot of which failure a lane came to, if the program may raise; 0 if to none."""
+        """The slot of the number of a lane's failure, 0 for none; None if the program raises nothing."""
         return self.tops(self.program.vars_out[-2])[0] if self.program.failures else None
 
     @property
     def results(self) -> tuple[str, ...]:
-        """Variables of what is given back: the result and, if the program may raise, what exceptions are made of."""
+        """Variables given back: results and, if the program may raise, the values that exceptions are made of."""
         outputs = self.program.vars_out
         return (*outputs[:-2], outputs[-1]) if self.program.failures else outputs
 
@@ -221,7 +221,7 @@ class Layout:
 
     @cached_property
     def not_of_lanes(self) -> frozenset[str]:
-        """Slots of what all lanes have together: sums, and counts of executions."""
+        """Slots without a lane axis: sums, and counts of executions."""
         return frozenset((EXECUTIONS, ACTIVE, *(top for v in self.summed for top in self.tops(v))))
 
     @cached_property
@@ -236,7 +236,7 @@ class Layout:
 
     @property
     def logs(self) -> bool:
-        """Whether lanes have the host do anything."""
+        """Whether lanes log effects for the host."""
         return bool(self.program.effects)
 
     @property
@@ -246,7 +246,7 @@ class Layout:
 
     @property
     def may_park(self) -> bool:
-        """Whether a lane may wait for what the host does."""
+        """Whether a lane may wait for the host, to grow its stacks or to read its log."""
         return (bool(self.stacked) and self.grows) or self.waits_for_host
 
     @cached_property
@@ -256,13 +256,13 @@ class Layout:
 
     @cached_property
     def most_logged(self) -> int:
-        """Entries that one block makes at most."""
+        """The most entries that one block logs."""
         return max(sum(isinstance(op, LogOp) for op in block.instructions) for block in self.program.graph)
 
     @cached_property
     def log_rows(self) -> int:
         """Entries that a lane's log has room for."""
-        words = 2 + most_words(self.program)  # whether there is a queue or not: few lanes go on without one
+        words = 2 + most_words(self.program)  # with or without a queue: the run of the last few lanes has none
         few = max(self.most_logged, min(DRAINED_ENTRIES, DRAINED_WORDS // words))
         if self.drains or not isinstance(self.lanes, int):
             return few
@@ -280,7 +280,7 @@ class Layout:
 
     @cached_property
     def slots(self) -> dict[str, jax.ShapeDtypeStruct]:
-        """The state, in order."""
+        """Shapes and dtypes of the arrays of the state, by slot, in order."""
         lanes = self.array((), np.int32)
         found: dict[str, jax.ShapeDtypeStruct] = {PC: lanes}
         for variable in self.stored:
@@ -306,7 +306,7 @@ class Layout:
         return found
 
     def variable(self, variable: str) -> dict[str, jax.ShapeDtypeStruct]:
-        """What a variable that differs between lanes takes: its top, and its stack if it has one."""
+        """The slots of a variable that differs between lanes: its top and, if it has one, its stack and pointer."""
         leaves = [physical(t) for t in self.program.var_defs[variable].tensor_leaves]
         pairs = list(zip(self.tops(variable), leaves, strict=True))
         if variable in self.summed:
@@ -320,7 +320,7 @@ class Layout:
 
     @cached_property
     def shared_slots(self) -> dict[str, jax.ShapeDtypeStruct]:
-        """Shared values, in order; they are computed before the loop and captured by it."""
+        """Shapes and dtypes of shared values, in order; they are computed before the loop and captured by it."""
         found = {}
         for variable in self.shared:
             leaves = [physical(t) for t in self.program.var_defs[variable].tensor_leaves]
@@ -330,7 +330,7 @@ class Layout:
 
     @cached_property
     def input_avals(self) -> list[jax.ShapeDtypeStruct]:
-        """What the module takes: the arrays of ``vars_in``, those of shared variables without a batch axis."""
+        """Shapes and dtypes of the module's inputs: ``vars_in``, of which shared variables have no batch axis."""
         found: list[jax.ShapeDtypeStruct] = []
         for variable in self.program.vars_in:
             shared = self.program.alloc(variable) is Alloc.SHARED

@@ -1,4 +1,4 @@
-"""What lanes have the host do (``print``, callbacks) -> entries in a log of each lane, which the host reads and clears.
+"""Effects that lanes leave to the host (``print``, callbacks) -> entries in each lane's log, which the host empties.
 
 ::
 
@@ -29,7 +29,7 @@ def without_room(layout: Layout, slots: Slots, count: int) -> Any:
 
 
 def with_entry(layout: Layout, slots: Slots, number: int, words: Sequence[Any], mask: Any) -> Slots:
-    """What changes where lanes of a mask log an effect, and the words of its operands, which they may share."""
+    """The slots that change when lanes of a mask log an effect, with the words of its operands, which may be shared."""
     axis, logged = layout.lane_axis, slots[LOGGED]
     head = [jnp.full_like(logged, number), *([slots[ITEM]] if layout.queue else [])]
     size = layout.log_words - len(head)
@@ -48,12 +48,12 @@ def with_entry(layout: Layout, slots: Slots, number: int, words: Sequence[Any], 
 
 @dataclass(frozen=True)
 class Entry:
-    """What a lane logged.
+    """An effect that a lane logged, or the number of entries that it lost.
 
     Attributes:
-        input: The number of the input that it had.
-        number: Which of the program's effects; None where entries were lost.
-        words: Of its operands, ``i32[words]``; how many were lost.
+        input: The index of the input that the lane had.
+        number: The number of the effect in the program; None where entries were lost.
+        words: The words of the effect's operands, ``i32[words]``; where entries were lost, how many.
     """
 
     input: int
@@ -62,13 +62,13 @@ class Entry:
 
 
 def entries(program: Program, log: Any, logged: Any, lane_axis: int = 0) -> list[Entry]:
-    """What lanes logged, those of one input in order.
+    """The entries that lanes logged, those of one input in order.
 
     Args:
-        program: What ran.
+        program: The program that ran.
         log: ``i32[rows + 1, lanes, words]``, or with lanes last.
         logged: ``i32[lanes]``, how many entries each made.
-        lane_axis: Where the axis of lanes is, but for that of rows.
+        lane_axis: The position of the lane axis, not counting the axis of rows.
     """
     log, logged = np.asarray(log), np.asarray(logged)
     log = np.moveaxis(log, -1, 1) if lane_axis else log

@@ -28,7 +28,7 @@ from hlobatch.lowering.state.layout import HEAD, ITEM, LOG, LOGGED, PC, Layout, 
 
 @dataclass(frozen=True)
 class Narrowing:
-    """How the state of a run is made narrow, and wide again.
+    """The conversion of a run's state to fewer lanes, and back.
 
     Attributes:
         wide: The layout of the state of all lanes.
@@ -43,7 +43,7 @@ class Narrowing:
         return jnp.argsort(~self._at_work(slots), stable=True)[: self.narrow.lanes].astype(jnp.int32)
 
     def inputs(self, slots: Slots, lanes: Any) -> Any:
-        """The inputs that lanes have, ``i32[few]``; any, of a lane that has none."""
+        """The indices of the lanes' inputs, ``i32[few]``; for a lane without an input, any index."""
         if not self.wide.queue:
             return jnp.minimum(lanes, self.wide.inputs - 1)
         return jnp.maximum(slots[ITEM].at[lanes].get(**IN_BOUNDS), 0)
@@ -53,7 +53,7 @@ class Narrowing:
         narrow, axis = self.narrow, self.narrow.lane_axis
         found: Slots = {}
         for slot in narrow.slots:
-            if slot in (LOG, LOGGED):  # what is in it has been read
+            if slot in (LOG, LOGGED):  # the host has read it
                 found[slot] = jnp.zeros(narrow.slots[slot].shape, narrow.slots[slot].dtype)
                 continue
             if slot in narrow.not_of_lanes:
@@ -87,22 +87,22 @@ class Narrowing:
         return found
 
     def _with_inputs(self, log: Any, slots: Slots, lanes: Any) -> Any:
-        """What few lanes log, ``[few, rows, words]``, with the numbers of their inputs, as with a queue."""
+        """The logs of few lanes, ``[few, rows, words]``, with indices of inputs added, as a run with a queue has."""
         inputs = jnp.broadcast_to(self.inputs(slots, lanes)[:, None, None], (*log.shape[:-1], 1))
         return jnp.concatenate([log[..., :1], inputs, log[..., 1:]], axis=-1)
 
     def _at_work(self, slots: Slots) -> Any:
-        """Lanes that wait at a block."""
+        """The lanes that wait at a block, as a mask."""
         return jnp.asarray(slots[PC]) < self.wide.blocks
 
     def _taken(self, array: Any, slot: str, lanes: Any) -> Any:
-        """What some lanes have of an array, lanes in front."""
+        """The values of some lanes in an array, with the lane axis first."""
         axis = self._axis(self.wide, slot)
         return jnp.moveaxis(jnp.take(array, lanes, axis=axis, mode="clip"), axis, 0)
 
     @staticmethod
     def _axis(layout: Layout, slot: str) -> int:
-        """Where an array has the axis of lanes; a stack has one of rows in front."""
+        """The position of the lane axis in an array; a stack has an axis of rows in front."""
         return layout.lane_axis or int(slot in layout.buffers)
 
 

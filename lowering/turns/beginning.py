@@ -45,11 +45,11 @@ memory, for all inputs. Chosen by judgement (2026-11), not measured."""
 
 @dataclass(frozen=True)
 class Beginning:
-    """What inputs begin with.
+    """The entry block, run outside of the loop.
 
     Attributes:
-        block: The first block.
-        is_ahead: Whether it is run for all inputs ahead of the run.
+        block: The entry block.
+        is_ahead: Whether it runs for all inputs before the loop.
     """
 
     block: BlockFunction
@@ -57,7 +57,7 @@ class Beginning:
 
     @cached_property
     def reads(self) -> list[str]:
-        """Slots that are not the state: of shared values and captured arrays."""
+        """Slots that the block reads beside the state: shared values and captured arrays."""
         return [slot for slot in self.block.reads if slot not in self.block.layout.slots]
 
     @property
@@ -66,12 +66,12 @@ class Beginning:
         return self.block.writes
 
     def __call__(self, given: Slots, lanes: int) -> Slots:
-        """What lanes, which all stand at the block, have after it, of what it reads of them."""
+        """The slots after the block, for lanes that all stand at it; slots that are not given are blank."""
         slots = {slot: given[slot] if slot in given else self._blank(slot, lanes) for slot in self.block.reads}
         return dict(zip(self.writes, self.block.for_all(slots, lanes), strict=True))
 
     def _blank(self, slot: str, lanes: int) -> Any:
-        """What a slot holds of lanes that have not begun: of a return address, where a run ends, of others anything."""
+        """A slot's array for lanes that have not begun: return addresses are where a run ends, all else is 0."""
         layout = self.block.layout
         aval = layout.slots[slot]
         ends = {top for counter in return_addresses(layout.program) for top in layout.tops(counter)}
@@ -79,7 +79,7 @@ class Beginning:
         return jnp.full(layout.of_lanes(layout.event(aval), lanes), first, aval.dtype)
 
     def of_all(self, inputs: Slots, fixed: Slots) -> list[Any]:
-        """The arrays ``[inputs, *event]`` of what all inputs begin with, as many at a time as there are lanes."""
+        """The slots after the block for all inputs, ``[inputs, *event]``, computed for a batch of lanes at a time."""
         layout = self.block.layout
         axis, count, size = layout.lane_axis, layout.inputs, layout.lanes
 
@@ -89,7 +89,7 @@ class Beginning:
             return [jnp.moveaxis(array, axis, 0) for array in self({**fixed, **given}, size).values()]
 
         def more(i: Any, found: list[Any]) -> list[Any]:
-            start = jnp.minimum(i * size, count - size)  # the last of them begin with some that have been
+            start = jnp.minimum(i * size, count - size)  # the last part overlaps the one before, to have full size
             return [with_rows(array, new, start) for array, new in zip(found, some(start), strict=True)]
 
         avals = jax.eval_shape(some, jnp.int32(0))
@@ -99,9 +99,9 @@ class Beginning:
 
 
 def beginning_of(layout: Layout, captures: Captures, groups: Groups) -> Beginning | None:
-    """What inputs begin with; None where the first block stays in the loop.
+    """The entry block as it is run outside of the loop; None if it stays in the loop.
 
-    The first block stays in the loop if a lane may come back to it, if it moves a stack, if executions of blocks are
+    The entry block stays in the loop if a lane may come back to it, if it moves a stack, if executions of blocks are
     counted, or if it is neither cheap enough for the turnover nor expensive enough to be a kernel of its own.
     """
     program = layout.program

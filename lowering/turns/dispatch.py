@@ -8,7 +8,7 @@
 | ``sweep``   | every block in order, masked, no test at all                                          |
 
 ``case`` and ``chain`` ask a schedule (``schedule.py``). In ``guarded`` and ``sweep``, a block that goes on to itself is
-run again while most lanes wait at it. What ``chain`` calls a block may be a group of several small blocks
+run again while most lanes wait at it. In ``chain``, a group of several small blocks may stand for a block
 (``analysis/block_groups.py``).
 
 Reference: paper section 3.1, algorithm 2 and figure 5.
@@ -44,7 +44,7 @@ lane, there is next to nothing to copy."""
 SOMEONE: Final = 0
 """The number that a guarded block that ran leaves in ``NEXT``, which is ``done`` if none ran."""
 NOBODY: Final = -1
-"""What the block that was next leaves in ``NEXT``, where the next one is found once in a turn."""
+"""The number that a block that ran leaves in ``NEXT``, in a form that finds the next block once in a turn."""
 
 
 class Case(Turn):
@@ -256,7 +256,7 @@ class Sweep(EachInOrder):
         self.look(state)
 
     def _repeatedly(self, state: dict[str, Any]) -> None:
-        """Run all blocks ``rounds`` times, in a loop that counts, whose test needs nothing of the lanes."""
+        """Run all blocks ``rounds`` times, in a counted loop, whose test reads nothing of the lanes."""
         names = [*self.layout.slots, *self.counted]
 
         def turn(carried: Sequence[Any]) -> list[Any]:

@@ -28,8 +28,8 @@ class Exchange:
         layout: The state of the run.
         leaving: By the slot of an array of all results, ``[inputs + 1, *event]``, the slot that a lane hands in to it.
         taken: Slots that change in a lane that takes an input.
-        entering: By the slot that a lane's part goes to, the array of all inputs, ``[inputs, *event]``.
-        afresh: By slot, the number that a lane begins an input with, whatever the input is.
+        entering: By the slot that a lane copies its own row to, the array of all inputs, ``[inputs, *event]``.
+        afresh: By slot, the number that it is reset to when a lane takes an input.
         begin: Runs the entry block on one input, and gives what a lane begins with, its program counter included; None
             if the lane is to begin at the entry block (see ``beginning.py``).
     """
@@ -43,7 +43,7 @@ class Exchange:
 
     @property
     def inputs(self) -> Any:
-        """How many there are; also the number of the spare row for results of lanes that have had no input."""
+        """The number of inputs, also the index of the spare row for results of lanes that have had no input."""
         return jnp.asarray(self.layout.inputs, jnp.int32)
 
     def at_once(self, slots: Slots) -> Slots:
@@ -89,7 +89,7 @@ class Exchange:
         def take(state: tuple[Any, Slots]) -> tuple[Any, Slots]:
             i, changing = state[0] - 1, state[1]
             lane, following = row_of(lanes, i), head + i
-            takes = following < count  # what a lane takes beyond the last input, one more time the last, nobody reads
+            takes = following < count  # past the end, a lane copies the last input, but does not run it
             begun = self._begun(following)
             begun[ITEM] = where(takes, following, -1)
             begun[PC] = where(takes, begun[PC], self.layout.done)
@@ -102,7 +102,7 @@ class Exchange:
         return {**given, **changed, HEAD: jnp.minimum(head + number, count)}
 
     def _begun(self, item: Any) -> Slots:
-        """What a lane begins an input with."""
+        """The values, by slot, that a lane begins an input with."""
         rows = {slot: row_of(array, item) for slot, array in self.entering.items()}
         first: Slots = {PC: np.int32(0), **self.afresh, **rows}
         if self.begin is None:

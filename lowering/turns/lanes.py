@@ -30,8 +30,8 @@ class Lanes:
 
     Attributes:
         layout: The state of the run.
-        share: Turnover waits for one in so many lanes.
-        beginning: What inputs begin with besides themselves, where the first block is run as they come in.
+        share: A turnover waits until at least one in ``share`` lanes is done.
+        beginning: The entry block, if it is run outside of the loop.
     """
 
     layout: Layout
@@ -85,22 +85,22 @@ class Lanes:
         return list({**slots, **fates.resumed(self.layout, slots)}.values())
 
     def begin_ahead(self, given: Slots) -> list[Any]:
-        """The arrays ``[inputs, *event]`` of what all inputs begin with, if the entry block runs ahead of the loop."""
+        """The slots after the entry block for all inputs, ``[inputs, *event]``, if it runs before the loop."""
         assert self.beginning
         fixed = {slot: given[slot] for slot in self.beginning.reads}
         return self.beginning.of_all(self.inputs.entering(given), fixed)
 
     @property
     def begun_slots(self) -> dict[str, str]:
-        """By the name of each array that is computed ahead for all inputs, the slot that a lane takes its part to."""
+        """By the name of each array computed for all inputs before the loop, the slot that a lane copies its row to."""
         return {f"{slot}.begun": slot for slot in self._begun} if self.beginning and self.beginning.is_ahead else {}
 
     @property
     def _begun(self) -> Sequence[str]:
-        """Slots that a lane begins an input with, besides those of the input itself."""
+        """Slots that the entry block writes, if it is run outside of the loop."""
         return self.beginning.writes if self.beginning else ()
 
-    # The block between inputs
+    # Turnover
 
     @property
     def turnover_writes(self) -> list[str]:
@@ -115,7 +115,7 @@ class Lanes:
 
     @property
     def turnover_reads(self) -> list[str]:
-        """Slots that ``turnover`` needs besides: inputs, what they begin with, and what finished lanes hand in."""
+        """Slots that ``turnover`` only reads: inputs, values that they begin with, and results of finished lanes."""
         changed = set(self.turnover_writes)
         begins = self.begun_slots or (self.beginning.reads if self.beginning else [])
         return [*self.inputs.slots, *begins, *(top for top in self._leaving.values() if top not in changed)]
@@ -145,7 +145,7 @@ class Lanes:
 
     @property
     def _afresh(self) -> dict[str, int]:
-        """By slot, the numbers that a lane begins any input with: empty stacks, no steps, no fate, return addresses."""
+        """By slot, its number when an input begins: empty stacks, no steps, no fate, return addresses."""
         addresses = [top for counter in return_addresses(self.layout.program) for top in self.layout.tops(counter)]
         counts = [slot for slot in (FATE, STEPS) if slot in self.layout.slots]
         return {**dict.fromkeys(addresses, self.layout.leave), **dict.fromkeys([*self.layout.pointers, *counts], 0)}

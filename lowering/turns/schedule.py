@@ -1,6 +1,6 @@
 """The program counters of all lanes -> the block, or group of blocks, that runs next.
 
-* ``earliest``: the first block in the order of the program that anyone waits at (the paper).
+* ``earliest``: the first block in the order of the program at which a lane waits (the paper).
 * ``most_lanes``: the group of blocks where the most lanes wait.
 * ``least_idle``: the group with the greatest ratio of the time that lanes have lost by waiting at it to the time that
   it takes to run. A cheap group runs for a few lanes, an expensive one when many have come, and one that few lanes ever
@@ -30,27 +30,28 @@ from hlobatch.lowering.arrays.where import where
 Arrays = tuple[Any, ...]
 
 SHARE_LOST_AHEAD: Final = 0.3
-"""What a lane will lose if it is passed over, before it is asked again: this share of the longest group's time."""
+"""The time that a lane is expected to lose if it is passed over, as a share of the longest group's time."""
 
 
 class Time(NamedTuple):
-    """What a group takes."""
+    """The time that a group takes to run."""
 
     lanes: int
-    """For as many at most."""
+    """The most lanes that it holds for."""
     taken: float
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """How the next group is found.
+    """A rule that finds the next group.
 
     Attributes:
-        memory: What is remembered from one choice to the next; zeros at first.
-        choose: From the program counters, ``i32[lanes]``, and the memory, to the group that runs next, ``i32[]``, and
-            the memory. Where no group has a lane, it is the counter past the last block if any lane is there, and else
-            one after it.
-        leaving: From the program counters to how many are past the last block, ``i32[]``; what ``choose`` counts too.
+        memory: Shapes and dtypes of the values that are remembered from one choice to the next; zeros at first.
+        choose: From the program counters, ``i32[lanes]``, and the memory, to the group that runs next, ``i32[]``,
+            and the new memory. Where no group has a lane, the counter past the last block stands for the group if a
+            lane is there, and else one after it.
+        leaving: From the program counters to the number of lanes past the last block, ``i32[]``; ``choose`` counts
+            them, too.
     """
 
     memory: tuple[jax.ShapeDtypeStruct, ...]
@@ -82,12 +83,12 @@ def most_lanes(groups: Groups) -> Schedule:
 
 
 def least_idle(groups: Groups, times: Sequence[Sequence[Time]], patient: Sequence[bool]) -> Schedule:
-    """The group with the most time lost by waiting lanes, for its own time.
+    """The group with the greatest ratio of the time that lanes have lost by waiting at it to its own time.
 
     Args:
         groups: The blocks that run together.
-        times: What each group takes, in any unit, for few lanes and for more.
-        patient: Groups that run when nobody waits elsewhere.
+        times: The times of each group, in any unit, for ascending numbers of lanes.
+        patient: For each group, whether it runs only when no lane waits elsewhere.
     """
     longest, last = max(each[-1].taken for each in times), np.asarray([*patient, False, False])
     taken = [*times, *[[Time(0, 1.0)]] * 2]
@@ -104,7 +105,7 @@ def least_idle(groups: Groups, times: Sequence[Sequence[Time]], patient: Sequenc
 
 
 def _times_for(waiting: Any, times: Sequence[Sequence[Time]]) -> Any:
-    """What each group takes for the lanes that wait at it, as many as there are times of."""
+    """The time of each group for the number of lanes that wait at it."""
     most = max(map(len, times))
     alike = [[*[each[0]] * (most - len(each)), *each] for each in times]
     limits, taken = np.asarray(alike, np.float32).transpose(2, 1, 0)
@@ -116,7 +117,7 @@ def _times_for(waiting: Any, times: Sequence[Sequence[Time]]) -> Any:
 
 def _waiting(counter: Any, groups: Groups) -> Any:
     """How many lanes wait at each group, how many are past the last block, and 0: ``f32[groups + 2]``."""
-    return _counts(counter, groups).astype(jnp.float32)  # only now: LLVM adds integers several at a time
+    return _counts(counter, groups).astype(jnp.float32)  # converted last: LLVM vectorizes a sum of integers
 
 
 def _leaving(counter: Any, groups: Groups) -> Any:
@@ -127,7 +128,7 @@ def _counts(counter: Any, groups: Groups) -> Any:
     nowhere = -1
     places = np.asarray([*range(len(groups)), _past(groups), nowhere], np.int32)
     here = _group_of(counter, groups) == places[:, None]
-    return jnp.sum(here, axis=1, dtype=jnp.int32)  # fewer kernels than to add one for each lane
+    return jnp.sum(here, axis=1, dtype=jnp.int32)  # fewer kernels than a scatter that adds 1 for each lane
 
 
 def _past(groups: Groups) -> int:
@@ -136,7 +137,7 @@ def _past(groups: Groups) -> int:
 
 
 def _group_of(counter: Any, groups: Groups) -> Any:
-    """The group of each program counter; one that is at no block stays as it is, which is no group."""
+    """The group of each program counter; a counter at no block is returned as it is, and is no group's index."""
     count, blocks = len(groups), _past(groups)
     if count == blocks:
         return counter
@@ -147,9 +148,9 @@ def _group_of(counter: Any, groups: Groups) -> Any:
 
 
 def _best(score: Any, waiting: Any, groups: Groups) -> Any:
-    """The index of the group with the highest score among those with lanes; the next two stand for none.
+    """The index of the group with the highest score among those with lanes; the next two stand for no group.
 
-    That is one reduction: the last two have scores below those of groups, and the last has one though no lane is there.
+    One reduction finds it: the last two have scores below those of groups, and the very last has one without a lane.
     """
     places = np.arange(len(groups) + 2)
     none = places - len(groups)
@@ -158,15 +159,15 @@ def _best(score: Any, waiting: Any, groups: Groups) -> Any:
 
 
 def _size(groups: Groups) -> int:
-    """A power of two that is more than the number of groups and of what stands for none."""
+    """A power of two above the number of groups and of the two indices that stand for none."""
     return 1 << (len(groups) + 2).bit_length()
 
 
 def _most(counts: Any, groups: Groups) -> Any:
-    """The index of the group with the highest count, the first of them; the next two stand for none.
+    """The index of the group with the highest count, the first of them; the next two stand for no group.
 
-    A number has the count in front and behind it how far from the end the group is. LLVM finds the greatest of several
-    whole numbers at a time, and the place of the greatest of several others one after the other.
+    Each group has one number: its count in the high bits and, in the low bits, its distance from the last group, so
+    that the first one wins a tie. LLVM vectorizes a maximum of integers, but not the search for the place of a maximum.
     """
     size, past = _size(groups), len(groups)
     places = np.arange(past + 2, dtype=np.int32)
@@ -177,6 +178,6 @@ def _most(counts: Any, groups: Groups) -> Any:
 
 
 def _counter_of(best: Any, groups: Groups) -> Any:
-    """The group as it is; past the last, the counter past the last block, or one after it."""
+    """The counter for an index of ``_best``: the group, the counter past the last block, or one after it."""
     more = _past(groups) - len(groups)
     return where(best < len(groups), best, best + more) if more else best

@@ -30,7 +30,7 @@ from hlobatch.lowering.turns.schedule import Schedule
 
 NEXT: Final = "next"
 """The slot, beside the state, of the group that runs next, at the end of a turn. It is ``done`` or more only if no lane
-has anything left to do, which is when the loop ends. Forms that ask no schedule keep another such number in it."""
+has anything left to do, which is when the loop ends. Forms without a schedule keep a number that tells only this."""
 LEFT: Final = "left"
 """The slot, beside the state, of the turns that are left in a stretch. The loop counts it down, and so do loops inside
 of it that may be endless."""
@@ -42,7 +42,7 @@ class Step:
 
     Attributes:
         name: The name of the function.
-        code: From slots, inputs and fixed values to slots.
+        code: The function, from slots, inputs and fixed values to slots.
         turns: Whether it is a block that may go on to itself.
     """
 
@@ -80,7 +80,7 @@ class Turn(ABC):
     light_ties: bool = True
     _spliced: dict[str, Spliced] = field(init=False, default_factory=dict)
 
-    # Questions to a form
+    # Hooks of a form
 
     left_in_next: ClassVar[int | None] = None
     """The number that a step that ran leaves in ``NEXT``, in a form whose steps do not find the next group."""
@@ -106,23 +106,23 @@ class Turn(ABC):
 
     @cached_property
     def memory(self) -> dict[str, jax.ShapeDtypeStruct]:
-        """Slots of what the schedule remembers, in a form that asks it after each step."""
+        """Slots of the schedule's memory, in a form that asks it after each step."""
         return {}
 
     @property
     def chosen(self) -> tuple[str, ...]:
-        """The slots of a choice: the next group, and what the schedule remembers."""
+        """The slots of a choice: the next group, and the schedule's memory."""
         return (NEXT, *self.memory)
 
     def enter(self, state: dict[str, Any]) -> None:
-        """Set ``NEXT``, and what the schedule remembers, before the first turn."""
+        """Set ``NEXT`` and the schedule's memory before the first turn."""
         self.look(state)
 
     @abstractmethod
     def run_blocks(self, state: dict[str, Any]) -> None:
-        """The blocks of a turn."""
+        """Run the blocks of a turn."""
 
-    # What the loop is built of
+    # Parts of the loop
 
     @cached_property
     def steps(self) -> Mapping[int, Step]:
@@ -144,7 +144,7 @@ class Turn(ABC):
         return [LEFT] if self.layout.stretches else []
 
     def entering(self, state: Slots, turns: Sequence[Any] = ()) -> dict[str, Any]:
-        """What the loop carries: the state, ``NEXT``, what the schedule remembers, and the turns it may make."""
+        """The values that the loop carries: the state, ``NEXT``, the schedule's memory, and the turns it may make."""
         carried = {**state, **dict(zip(self.counted, turns, strict=True))}
         if self.memory:
             blank = self.splicer.add(lambda: [jnp.zeros(a.shape, a.dtype) for a in self.memory.values()], [], "memory")
@@ -153,7 +153,7 @@ class Turn(ABC):
         return carried
 
     def condition(self, carried: Slots) -> Any:
-        """Whether anyone has something left to do."""
+        """Whether the loop makes another turn: a lane has something left to do, and counted turns are left."""
         return self.while_left(compare(carried[NEXT], constant(self.layout.done), "LT"), *self._left(carried))
 
     def while_left(self, wanted: Any, *left: Any) -> Any:
@@ -161,11 +161,11 @@ class Turn(ABC):
         return both(wanted, compare(left[0], constant(0), "GT")) if left else wanted
 
     def count_down(self, state: dict[str, Any], turns: int = 1) -> None:
-        """Take some from the turns that are left."""
+        """Subtract some turns from those that are left, if they are counted."""
         state.update({slot: add(state[slot], constant(-turns)) for slot in self.counted})
 
     def count_visit(self, index: int, state: dict[str, Any], is_run: Any = None) -> None:
-        """Take from the turns that are left what a visit of a group counts, if a scalar says that there is one."""
+        """Subtract the turns that a visit of a group counts, if ``is_run``, a scalar, says that there is one."""
         if turns := self.turns_counted[index]:
             less = constant(-turns) if is_run is None else select(is_run, constant(-turns), constant(0))
             state[LEFT] = add(state[LEFT], less)
@@ -183,7 +183,7 @@ class Turn(ABC):
         return [carried[slot] for slot in self.counted]
 
     def body(self, carried: Slots) -> Slots:
-        """What the loop carries after one turn."""
+        """The values that the loop carries after one turn."""
         state = dict(carried)
         if self.layout.queue:
             self.turn_over(state)
@@ -191,10 +191,10 @@ class Turn(ABC):
         self.count_down(state)
         return state
 
-    # What forms are built of
+    # Parts of forms
 
     def choose(self, counter: Any, *memory: Any) -> list[Any]:
-        """The next group, and what the schedule remembers then; given no memory, only the group, as at first."""
+        """The next group and the schedule's new memory; given no memory, the group of a first choice alone."""
         known = memory or [jnp.zeros(aval.shape, aval.dtype) for aval in self.schedule.memory]
         return list(self.schedule.choose(counter, *known))[: 1 + len(memory)]
 
@@ -208,11 +208,11 @@ class Turn(ABC):
         state.update(zip(self.chosen, found, strict=True))
 
     def turn_over(self, state: dict[str, Any]) -> None:
-        """Lanes that are done take new inputs, where enough are."""
+        """Run the turnover if enough lanes are done."""
         self.once_if(self.wants_turnover(state), self.turnover, state)
 
     def wants_turnover(self, state: Slots) -> Any:
-        """Whether enough lanes are done."""
+        """Whether it is time for a turnover, a boolean scalar of the module."""
         avals = [self.layout.slots[PC], scalar_aval()]
         wish = self.splicer.add(
             lambda counter, following: [self.lanes.wants_turnover(self.schedule.leaving(counter), following)],
@@ -272,7 +272,7 @@ class Turn(ABC):
             state: All slots; those that the step writes are changed.
             endless: Whether the condition may hold for ever, so that turns are counted down as in the loop around it.
             runs: Functions to run in place of the step's own, with the same slots.
-            turns: As how many turns one of the loop counts.
+            turns: The number of turns to count for one iteration of the loop.
             at_least_once: Whether the first turn is made without a test.
         """
         names = [*step.code.writes, *(self.counted if endless else ())]
@@ -294,7 +294,7 @@ class Turn(ABC):
         runs: Sequence[Spliced] = (),
         turns: int = 1,
     ) -> None:
-        """Run a step, or functions like it, in each turn of a loop that carries what the step writes, and a flag."""
+        """Run a step, or functions like it, in a loop that carries the slots that the step writes, and a flag."""
         names = [*step.code.writes, *(self.counted if endless else ())]
 
         def turn(carried: Sequence[Any]) -> list[Any]:
