@@ -304,7 +304,7 @@ def is_tracing() -> bool:
 
 
 def is_at_once() -> bool:
-    """Whether nothing is traced, if ``tracing_context`` is known to be that of none; cheaper than ``is_tracing``."""
+    """Whether nothing is traced, where ``tracing_context()`` is as outside of traces; cheaper than ``is_tracing``."""
     return _trace_context.trace is _eval_trace
 
 

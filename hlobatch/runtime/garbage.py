@@ -1,7 +1,7 @@
-"""While a program is made, Python looks for garbage more seldom.
+"""Lets Python's garbage collector run less often while a program is made.
 
-To make a program takes some hundred thousand small objects, nearly all of which are given up by their last reference.
-Python's collector goes over those that are alive, and over all of JAX's, each time that so many more are made.
+Making a program creates some hundred thousand small objects, nearly all of which are freed with their last reference.
+Each time that 700 more of them exist, the collector goes over the live ones, and now and then over all of JAX's.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from contextlib import contextmanager
 from typing import Final
 
 SELDOM: Final = 50_000
-"""Objects made and not given up before Python looks which of them are garbage, in place of 700: some 10 MB. The trace
-of a function of a hundred statements took 0.85 of the time (2026-11)."""
+"""Objects that are created and not freed before the collector runs, instead of 700: some 10 MB. With it, tracing a
+function of a hundred statements took 0.85 of the time (2026-11)."""
 
 _lock: Final = threading.Lock()
 _usual: list[tuple[int, int, int]] = []
-"""What was set before, once for each thread that makes a program now."""
+"""The thresholds of ``gc`` from before, an entry for each thread that makes a program now."""
 
 
 @contextmanager
 def seldom_collected() -> Iterator[None]:
-    """A context in which Python looks for garbage more seldom; what the user sets meanwhile stays set."""
+    """A context in which the collector runs less often; thresholds that the user sets meanwhile stay set."""
     _begin()
     try:
         yield
@@ -35,7 +35,7 @@ def _begin() -> None:
     with _lock:
         _usual.append(_usual[-1] if _usual else gc.get_threshold())
         first, *others = _usual[-1]
-        if len(_usual) == 1 and first:  # 0: it is off
+        if len(_usual) == 1 and first:  # 0 means that the collector is off
             gc.set_threshold(max(first, SELDOM), *others)
 
 

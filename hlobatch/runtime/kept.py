@@ -52,15 +52,15 @@ class Kept:
     """Everything that is kept for a function.
 
     Attributes:
-        latest: What was made for the values at the last call.
-        earlier: What was made for earlier values, the oldest first.
+        latest: The programs and executables made for the values at the last call.
+        earlier: Those made for earlier values, the oldest first.
     """
 
     latest: Made = field(default_factory=Made)
     earlier: list[Made] = field(default_factory=list)
 
     def find(self, values: Sequence[Any]) -> Made:
-        """What was made for the values that some functions and objects read now; empty if these are new."""
+        """The programs made for the values that some functions and objects read now; empty if these are new."""
         if not self.latest.is_current():
             now = Surroundings(values)
             others = [*self.earlier, self.latest]
