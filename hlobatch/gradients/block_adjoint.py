@@ -3,7 +3,7 @@
 ::
 
     %t = prim "exp(y)" (%y)                 the way back:  %y:bar0 = prim (%y, %e:bar0, %y:bar0)
-    %e = prim "t - x" (%t, %x)      ==>                    which is what jax.vjp says of each in turn
+    %e = prim "t - x" (%t, %x)      ==>                    by jax.vjp of each primitive in turn
     %y = prim "y - e" (%y, %e)
 
 Intermediate values such as ``t`` are computed again on the way back. The arrays that this takes are those that the

@@ -3,8 +3,8 @@
 ::
 
     def main(%main.q):                                 def main(%main.q):
-      %f.t = prim "data.T" ()                            %f.t = prim "data.T" ()       # gives back an array
-      %f.norm = prim "norm(data)" (%f.t)        ==>      %f.norm = prim "norm(data)" ()      # likewise
+      %f.t = prim "data.T" ()                            %f.t = prim "data.T" ()       # returns a constant
+      %f.norm = prim "norm(data)" (%f.t)        ==>      %f.norm = prim "norm(data)" ()      # so does this
       …                                                  …
 
 The values become captured arrays themselves, as if the user had computed them before. XLA would fold them if the

@@ -3,7 +3,7 @@
 ::
 
     TYPING    untyped program                   ->  typed program
-    ONCE      typed program                     ->  the same, with what lanes or runs share computed once
+    ONCE      typed program                     ->  typed program that computes values shared by lanes or runs once
     STORING   typed program                     ->  allocated program, its branches and loops as they are to run
     LOWERING  allocated program with calls      ->  program with explicit stacks
     ORDERING  program with explicit stacks      ->  its blocks in the order in which they are run
