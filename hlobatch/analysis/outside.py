@@ -13,8 +13,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+import jax
 import numpy as np
 
+from hlobatch._jax import ClosedJaxpr, Literal
 from hlobatch.analysis.mutation import Part, changed, refuse_generator
 from hlobatch.analysis.objects import reaches_value
 from hlobatch.analysis.reach import Found, Named, reached
@@ -111,6 +113,38 @@ def _check(parts: Iterable[Part]) -> None:
             raise _refusal(name)
         if notes:
             notes.note(part, name)
+
+
+@dataclass
+class Constants:
+    """Copies of what JAX has made of arrays of 64 bits, which it gives again for as long as anything holds it.
+
+    It does so also where such an array has changed since, so that no program may hold it. One program shares copies.
+
+    Attributes:
+        copies: By the ids of constants, these and their copies.
+    """
+
+    copies: dict[int, tuple[Any, Any]] = field(default_factory=dict)
+
+    def copied(self, jaxpr: ClosedJaxpr, outside: Iterable[_Array]) -> ClosedJaxpr:
+        """Some code, without a constant that JAX may have made of an array outside of it."""
+        converted = [array for array in outside if jax.dtypes.canonicalize_dtype(array.dtype) != array.dtype]
+        if not converted:
+            return jaxpr
+        code: Any = jaxpr.jaxpr
+        if any(array.ndim == 0 for array in converted):
+            eqns = [one.replace(invars=[self._literal(value) for value in one.invars]) for one in code.eqns]
+            code = code.replace(eqns=eqns, outvars=[self._literal(value) for value in code.outvars])
+        return ClosedJaxpr(code, [self._copy(value) for value in jaxpr.consts])
+
+    def _literal(self, value: Any) -> Any:
+        return Literal(self._copy(value.val), value.aval) if isinstance(value, Literal) else value
+
+    def _copy(self, value: Any) -> Any:
+        if not isinstance(value, np.ndarray):
+            return value
+        return self.copies.setdefault(id(value), (value, value.copy()))[1]
 
 
 def depends_on_what_was_added() -> UnsupportedSyntaxError:

@@ -30,7 +30,7 @@ from hlobatch.analysis.lane_failures import watched_alone
 from hlobatch.analysis.leaf_types import leaf_type, widened_leaf
 from hlobatch.analysis.mutation import Part, changed, refuse_generator
 from hlobatch.analysis.objects import gives_values, refuse_kept
-from hlobatch.analysis.outside import ReadOnlyError, depends_on_what_was_added, unchanged
+from hlobatch.analysis.outside import Constants, ReadOnlyError, depends_on_what_was_added, unchanged
 from hlobatch.analysis.overloads import Overloaded, called_by_itself, need_numbers, of_operations
 from hlobatch.analysis.own_code import as_they_mean
 from hlobatch.analysis.reach import Named, parts
@@ -62,6 +62,7 @@ Known = dict[Hashable, tuple[PrimOp, TracedFunction | Tried]]
 _known: contextvars.ContextVar[Known | None] = contextvars.ContextVar("hlobatch_traced", default=None)
 _before: contextvars.ContextVar[Known | None] = contextvars.ContextVar("hlobatch_traced_before", default=None)
 _assigned: contextvars.ContextVar[set[str] | None] = contextvars.ContextVar("hlobatch_assigned", default=None)
+_constants: contextvars.ContextVar[Constants | None] = contextvars.ContextVar("hlobatch_constants", default=None)
 
 
 @contextlib.contextmanager
@@ -72,13 +73,14 @@ def remembered(before: Known | None = None) -> Iterator[Known]:
         before: The traces of an earlier build of the program, to which the new ones have to be equal.
     """
     known: Known = {}
-    tokens = _known.set(known), _before.set(before), _assigned.set(set())
+    tokens = _known.set(known), _before.set(before), _assigned.set(set()), _constants.set(Constants())
     try:
         yield known
     finally:
         _known.reset(tokens[0])
         _before.reset(tokens[1])
         _assigned.reset(tokens[2])
+        _constants.reset(tokens[3])
 
 
 def stays(site: Site, attribute: str) -> None:
@@ -194,6 +196,7 @@ def _traced(
     """
     out_types: list[Type] = []
     seen: list[tuple[Identity, bool]] = []
+    arrays: list[Any] = []
 
     def on_tensors(*tensors: Any) -> list[Any]:
         values = rebuilt(tensors, in_types)
@@ -207,6 +210,7 @@ def _traced(
                 raise AskedTooEarlyError
             _check_unchanged(op, states)
         _refuse_kept(filter(gives_values, leaves_of(results, gives_values)))
+        arrays[:] = found.arrays
         seen.append((identity_of(notes, given_back, _named(op.function)), found.may_be_unsteady))
         results = [boxed(result, found.ids, with_flags) for result in results]
         kept = _kept(results)
@@ -220,7 +224,7 @@ def _traced(
     token, noted = _one_lane.set(True), _doubts.set(doubts)
     try:
         with noting() as notes:
-            jaxpr = _jaxpr(on_tensors, avals)
+            jaxpr = (_constants.get() or Constants()).copied(_jaxpr(on_tensors, avals), arrays)
     except ReadOnlyError:
         return _traced(op, in_types, keep_scalars, arrays_are_copied=True, is_in_vain=is_in_vain)
     except Exception as error:  # noqa: BLE001  # another one is raised

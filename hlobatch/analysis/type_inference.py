@@ -355,7 +355,7 @@ class _Inferrer:
                     except Tried as told:
                         (self.found.expected if told.is_expected else self.found.unexpected).append(told.fact)
                         if not told.is_expected:
-                            self.traceable.add(_tried_callee(block, index))
+                            self.traceable.update(_tried_callees(function, op.location))
                     except Learned as learned:
                         self.found.learned += learned.facts
                         self.made_anew.update(op.defs)
@@ -474,9 +474,10 @@ class _Inferrer:
             raise reason from None
 
 
-def _tried_callee(block: Block, index: int) -> str:
-    """The callee of the next call in a block; the operation at ``index`` tried that call."""
-    return next(op.function for op in block.instructions[index:] if isinstance(op, FunctionCallOp))
+def _tried_callees(function: Function, place: Location) -> Iterator[str]:
+    """The functions that are called where an operation tries a call; tests may stand between the two."""
+    ops = (op for block in function.graph for op in block.instructions)
+    return (op.function for op in ops if isinstance(op, FunctionCallOp) and op.location == place)
 
 
 def _grown(type_: Type, depths: Collection[int], location: Location) -> Type:

@@ -1,32 +1,50 @@
-"""The definition of a method -> the definition with private names, such as ``__x``, mangled as Python does it.
+"""The definition of a method -> the definition with what Python makes of it in its class.
 
 ::
 
-    class Deck:
+    class Deck(Cards):
         def size(self): return len(self.__cards)      ==>      return len(self._Deck__cards)
+        def deal(self): return super().deal()         ==>      return super(__class__, self).deal()
 
-Outside of the class, where parts of the method are compiled, Python would not mangle them.
+Private names are mangled, and ``super()`` is told its class and its object. Outside of the class, where parts of the
+method are compiled, Python would do neither.
 """
 
 from __future__ import annotations
 
 import ast
 import functools
+import types
 from typing import Any, Final
 
 from hlobatch.frontend.scopes import with_parts
 
 
-def as_python_has_them(node: ast.FunctionDef, qualified: str) -> ast.FunctionDef:
-    """The definition with its private names mangled; the node itself if it has none.
+def as_python_has_it(node: ast.FunctionDef, function: types.FunctionType) -> ast.FunctionDef:
+    """The definition as Python has it in its class; the node itself if that makes nothing of it.
 
     Args:
         node: A definition, or that of a lambda.
-        qualified: The function's ``__qualname__``, which contains its class.
+        function: The function that it defines, whose ``__qualname__`` contains the class.
     """
-    *_, owner, _ = ("", "", *qualified.split("."))
+    *_, owner, _ = ("", "", *function.__qualname__.split("."))
     prefix = "" if owner == "<locals>" else owner.lstrip("_")
-    return with_parts(node, functools.partial(_renamed, f"_{prefix}")) if prefix else node
+    node = with_parts(node, functools.partial(_renamed, f"_{prefix}")) if prefix else node
+    first = [*node.args.posonlyargs, *node.args.args][:1]
+    if "__class__" not in function.__code__.co_freevars or not first:
+        return node
+    return with_parts(node, functools.partial(_told, first[0].arg))
+
+
+def _told(name: str, node: Any) -> Any:
+    """Code in which ``super()`` is told its class, and the name of its object."""
+    match node:
+        case ast.FunctionDef() | ast.Lambda() | ast.AsyncFunctionDef():
+            return node
+        case ast.Call(ast.Name("super"), [], []):
+            names = (ast.copy_location(ast.Name(one, ast.Load()), node) for one in ("__class__", name))
+            return ast.copy_location(ast.Call(node.func, [*names], []), node)
+    return with_parts(node, functools.partial(_told, name))
 
 
 _NAMED: Final = {ast.Name: "id", ast.Attribute: "attr", ast.arg: "arg", ast.FunctionDef: "name"}

@@ -21,7 +21,7 @@ import jax
 
 from hlobatch.diagnostics import UNKNOWN, Location, UnsupportedSyntaxError
 from hlobatch.frontend.files import file_of, is_users, lines_of
-from hlobatch.frontend.private_names import as_python_has_them
+from hlobatch.frontend.private_names import as_python_has_it
 from hlobatch.frontend.support import refusal
 from hlobatch.frontend.typed_code import PROGRAM, PROMPTS
 from hlobatch.prelude import is_of_prelude
@@ -157,7 +157,7 @@ def source_of(fun: types.FunctionType) -> Source:
             help=_INSTEAD_OF_TYPED.get(file, "put the function in a file, and import it again if that has changed."),
         )
     node = _find(_parsed("".join(lines), file), fun)
-    return Source(fun, file, as_python_has_them(node, fun.__qualname__), tuple(lines))
+    return Source(fun, file, as_python_has_it(node, fun), tuple(lines))
 
 
 _INSTEAD_OF_TYPED: Final = {

@@ -48,6 +48,24 @@ class Walk:
         return total
 
 
+class Counts:
+    def __init__(self, entries):
+        self.entries = entries
+
+    def raised(self, k, v):
+        if v > 2:
+            self.entries[k] += v
+        return len(self.entries)
+
+
+def by_a_method_that_can_be_traced(a):
+    counts, total = Counts({1: a, 2: 5}), 0
+    for k, v in counts.entries.items():
+        counts.raised(2, k)
+        total = total * 3 + v
+    return total
+
+
 def values_of_later_keys(a):
     entries, total = {0: a, 1: 5}, 0
     for k, v in entries.items():

@@ -366,3 +366,31 @@ def test_objects_from_outside_are_static() -> None:
     values, own = f(N)
     assert values.tolist() == [5.0, 7.0, 9.0, 13.0]
     assert own is scale
+
+
+class Shape:
+    def __init__(self, n):
+        self.n = n
+
+    def bonus(self, k=0):
+        return k
+
+
+class Tall(Shape):
+    """Its methods branch, so that they are followed, and ask their base class in every position."""
+
+    def bonus(self, k=0):
+        return 1 if self.n > 3 else super().bonus(k + 1)
+
+    def steps(self):
+        while super().bonus(self.n) > 2:
+            self.n -= 1
+        if self.n > 1 or super().bonus(self.n) == 1:
+            return super().bonus() + self.n
+        return sum(super(Tall, self).bonus(i) for i in range(3))
+
+
+@case
+def methods_that_ask_their_base_class(n):
+    first, second = Tall(n), Tall(2 * n)
+    return first.bonus(), second.bonus(n), second.steps(), first.n + second.n

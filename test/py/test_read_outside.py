@@ -130,6 +130,20 @@ def test_what_is_read_outside_is_as_it_is_now(function, change):
     globals().update(saved)
 
 
+@pytest.mark.parametrize("dtype", [np.int64, np.float64, np.uint64, np.int32, np.float32])
+@pytest.mark.parametrize(
+    "read", [lambda a, x: a[x], lambda a, x: jnp.take(a, x), lambda a, x: (a + x)[1] - x], ids=range(3)
+)
+def test_an_array_is_as_it_is_now_whatever_jax_has_made_of_it(dtype, read):
+    """Of an array of 64 bits JAX makes one of 32, which it keeps for as long as anything holds it."""
+    table, single = np.array([1, 2, 3], dtype), np.array(4, dtype)
+    batched = hb.batch(lambda x: read(table, x) + single * (x + 1))
+    for value in (5, 6, 5):
+        table[1] = value
+        single[...] = value
+        assert batched(np.ones(2, np.int32)).tolist() == [3 * value] * 2
+
+
 def test_objects_that_are_given_are_as_they_are_now():
     @hb.batch(static_argnames="model")
     def run(x, model):
