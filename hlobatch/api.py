@@ -127,6 +127,7 @@ class BatchedFunction(Generic[P, R]):
         options: Options for how the function runs.
         follow: Whether functions without a decorator that branch on values that differ between lanes become parts of
             the program.
+        checked: Whether operations raise in their lane what Python raises, where JAX gives a value.
     """
 
     function: Callable[P, R]
@@ -135,6 +136,7 @@ class BatchedFunction(Generic[P, R]):
     type_inference: Callable[..., Any] | None = None
     options: Options = field(default_factory=Options)
     follow: bool = True
+    checked: bool = False
     _kept: Kept = field(default_factory=Kept, repr=False)
     _kept_with: dict[Any, Kept] = field(default_factory=dict, repr=False)
 
@@ -441,7 +443,13 @@ class BatchedFunction(Generic[P, R]):
         """The untyped program and its facts, made anew each time, as its names may refer to something else."""
         try:
             return program_and_facts(
-                self.function, self.type_inference, facts, follow=self.follow, defaults=defaults, known=known
+                self.function,
+                self.type_inference,
+                facts,
+                follow=self.follow,
+                checked=self.checked,
+                defaults=defaults,
+                known=known,
             )
         except HloBatchError as error:
             raise error.at(caller()) from None
@@ -480,7 +488,7 @@ class BatchedFunction(Generic[P, R]):
         return Plan(self._binder.name, specialized, shared, self.options)
 
 
-_PARTS: Final = ("function", "in_axes", "static", "type_inference", "options", "follow")
+_PARTS: Final = ("function", "in_axes", "static", "type_inference", "options", "follow", "checked")
 """The fields that a batched function is made from, and pickled as."""
 
 
@@ -563,6 +571,7 @@ class BatchOptions(TypedDict, total=False):
     static_argnames: str | Collection[str]
     type_inference: Callable[..., Any] | None
     follow: bool
+    checked: bool
     max_stack_depth: int
     max_steps: int | None
     lanes: int | None
@@ -590,6 +599,7 @@ def batch(  # noqa: PLR0913  # users expect one flat list of keywords
     static_argnames: str | Collection[str] = (),
     type_inference: Callable[..., Any] | None = None,
     follow: bool = True,
+    checked: bool = False,
     max_stack_depth: int = 32,
     max_stack_bytes: int | None = None,
     max_steps: int | None = None,
@@ -619,6 +629,10 @@ def batch(  # noqa: PLR0913  # users expect one flat list of keywords
             without it; its result is checked.
         follow: Whether functions of yours that have no decorator, and branch on values that differ between lanes,
             become parts of the program. Other functions are traced by JAX, and so are all functions of libraries.
+        checked: Whether operators, items and functions of ``math`` raise in their lane what Python raises there
+            (``ZeroDivisionError``, ``IndexError``, ``ValueError``, ``OverflowError``), and integers with a sign that
+            need more bits than they have an ``hb.IntegerOverflowError``. If not, integers wrap around, and a lane goes
+            on with the value that JAX gives, unless the program catches such an exception.
         max_stack_depth: Initial depth of each stack, in frames. A stack that is full grows while the function runs, up
             to 65,536 frames or this depth, whichever is more; inside ``jax.jit`` it does not.
         max_stack_bytes: Memory that all stacks together may grow to, in bytes; None for as much as there is.
@@ -689,7 +703,7 @@ def batch(  # noqa: PLR0913  # users expect one flat list of keywords
     def decorate(function: Callable[..., Any]) -> BatchedFunction[..., Any]:
         if not callable(function):
             raise TypeError(f"hb.batch makes a batched function of a function, not of {function!r}")
-        return BatchedFunction(function, in_axes, names, type_inference, options, follow)
+        return BatchedFunction(function, in_axes, names, type_inference, options, follow, checked)
 
     return decorate if fun is None else decorate(fun)
 

@@ -299,6 +299,14 @@ class MissingValueError(LimitError):
     """
 
 
+class IntegerOverflowError(LimitError):
+    """An integer of a lane needs more bits than its dtype has, in a function of ``hb.batch(checked=True)``.
+
+    Fix: compute with floats or, after ``jax.config.update("jax_enable_x64", True)``, with 64 bits; where the number is
+    meant to wrap around, as in a hash, compute with one that has no sign, such as ``jnp.uint32(x)``.
+    """
+
+
 class CapacityError(LimitError):
     """A container of a lane, such as a list that is used as a stack, has no room for another item.
 

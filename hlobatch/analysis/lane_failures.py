@@ -25,11 +25,13 @@ import jax.numpy as jnp
 from hlobatch._jax import this_trace
 from hlobatch.analysis.facts import Learned, NotYet, Site, of_code, of_function
 from hlobatch.analysis.optional import in_any_case, is_any_optional, optional
-from hlobatch.diagnostics import BatchTypeError, HloBatchError, Location, is_internal
+from hlobatch.diagnostics import BatchTypeError, HloBatchError, IntegerOverflowError, Location, is_internal
 from hlobatch.prelude import is_of_prelude
 
 OF_LANES: Final = (ZeroDivisionError, IndexError, KeyError, ValueError, OverflowError)
 """Exceptions that operations raise by themselves for the values of a lane."""
+WHERE_CHECKED: Final = (*OF_LANES, IntegerOverflowError)
+"""What operations of a program raise that checks all of them (``hb.batch(checked=True)``)."""
 Failing = tuple[type[Exception], tuple[Any, ...]]
 """The class of an exception, and the arguments to make it with."""
 
@@ -54,13 +56,15 @@ class CanFail:
 
 @dataclass(frozen=True, slots=True)
 class Caught:
-    """The fact that a program has a ``try``, so that variables may be looked at after an exception.
+    """The fact that operations of a program raise some of what JAX gives a value for.
 
     Attributes:
-        kinds: The exceptions it catches, of those that operations raise in Python and that JAX gives a value for.
+        kinds: The exceptions that they raise, of those that JAX gives a value for.
+        has_try: Whether the program catches them, so that its code may read variables after an exception.
     """
 
     kinds: tuple[type[BaseException], ...]
+    has_try: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,16 +189,16 @@ def watched_alone(
     return run
 
 
-def wants(kinds: tuple[type[BaseException], ...] | None, is_careful: bool) -> None:
+def wants(kinds: tuple[type[BaseException], ...], has_try: bool, is_careful: bool) -> None:
     """Set, at the beginning of a statement, which of its failures count.
 
     Args:
-        kinds: The exceptions that the program catches and that JAX gives a value for; None if no code reads variables
-            after an exception.
+        kinds: The exceptions that its operations raise and that JAX gives a value for.
+        has_try: Whether any code of the program reads variables after an exception.
         is_careful: Whether operations of the statement test their operands for None.
     """
     if (watched := _watched.get()) is not None:
-        watched.wanted, watched.is_careful, watched.is_looked_after = kinds or (), is_careful, kinds is not None
+        watched.wanted, watched.is_careful, watched.is_looked_after = kinds, is_careful, has_try
 
 
 def count_of_failures() -> int:

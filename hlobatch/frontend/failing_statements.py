@@ -88,7 +88,8 @@ class FailingLowering(RaisingLowering):
         caught, careful = self.caught, self._is_careful
         if not caught and not careful:
             return body
-        wants = [placed(self.constant(value), node) for value in (caught.kinds if caught else None, careful)]
+        raised, has_try = (caught.kinds, caught.has_try) if caught else ((), False)
+        wants = [placed(self.constant(value), node) for value in (raised, has_try, careful)]
         return [placed(ast.Expr(helper("__hb_wants", wants, node)), node), *body]
 
     def expect(self, expected: Expected, call: ast.Call, node: ast.Call) -> None:
@@ -147,7 +148,7 @@ class FailingLowering(RaisingLowering):
     def test_after(self, status: str, failing: CanFail, node: ast.AST) -> None:
         """Note that a statement fails in some lanes and has to be tested; test it at once if its effects are seen."""
         self.untested.append(Untested(status, failing, node))
-        is_seen = self.tries or (self.callee.given_back and self.caught is not None)
+        is_seen = self.tries or (self.callee.given_back and self.has_try)
         if is_seen or failing.surely:  # code that comes next must not run
             self.test_statements()
 
@@ -202,5 +203,5 @@ class FailingLowering(RaisingLowering):
         """
         known = self.caught.kinds if self.caught else ()
         new = tuple(kind for kind in OF_LANES if kind not in known and any(issubclass(kind, other) for other in kinds))
-        if new or self.caught is None:
+        if new or not self.has_try:
             raise Learned(PROGRAM, Caught((*known, *new)))

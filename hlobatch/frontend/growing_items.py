@@ -33,6 +33,7 @@ from hlobatch.frontend.builtins import is_array
 from hlobatch.frontend.lane_numbers import as_number, differs, select
 from hlobatch.frontend.lane_numbers import default as default_dtype
 from hlobatch.frontend.lane_ranges import LaneRange, as_range
+from hlobatch.frontend.overflow import check_sum, exact
 from hlobatch.frontend.possible_items import Possible, items_of, kept
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import KINDS, Growing
@@ -267,8 +268,10 @@ def total(items: Growing, start: Any) -> Any:
     leaf = _numbers(items, "sum")
     are_pythons = leaf.weak_type or leaf.dtype == bool or is_small(leaf.dtype)
     dtype = default_dtype(int) if leaf.dtype == bool or is_small(leaf.dtype) else leaf.dtype
-    value = jnp.sum(jnp.where(items.in_use(), leaf, 0), axis=0, dtype=dtype)
-    return as_number(start) + (weakly(value, dtype) if are_pythons else value)
+    numbers = jnp.where(items.in_use(), leaf, 0)
+    value = jnp.sum(numbers, axis=0, dtype=dtype)
+    check_sum(value, numbers)
+    return exact("add", as_number(start), weakly(value, dtype) if are_pythons else value)
 
 
 def any_of(items: Growing) -> Any:

@@ -26,6 +26,7 @@ from hlobatch.diagnostics import BatchTypeError
 from hlobatch.frontend.builtins import is_array
 from hlobatch.frontend.comparisons import compare
 from hlobatch.frontend.lane_numbers import as_bool, as_index, as_int, as_number, default, is_number, select
+from hlobatch.frontend.overflow import exact
 from hlobatch.frontend.ranges import range_count, range_item, steps_to
 from hlobatch.ir.carrier import Carrier
 from hlobatch.ir.choice import Choice
@@ -113,8 +114,10 @@ class LaneRange(Carrier, Collection):
     def total(self) -> Any:
         """The sum of all items."""
         length = self.length()
-        pairs = jnp.where(length % 2 == 0, length // 2 * (length - 1), length * ((length - 1) // 2))
-        return length * self.start + pairs * self.step
+        is_even = length % 2 == 0
+        halves = jnp.where(is_even, length // 2, length), jnp.where(is_even, length - 1, (length - 1) // 2)
+        steps = exact("mul", exact("mul", *halves), self.step)
+        return exact("add", exact("mul", length, self.start), steps)
 
     def extreme(self, name: str, *otherwise: Any) -> Any:
         """``min`` or ``max``."""

@@ -19,6 +19,7 @@ from hlobatch.analysis.one_of import is_integer
 from hlobatch.frontend import exact_functions, number_theory
 from hlobatch.frontend.lane_numbers import as_bool, as_float, as_index, as_int, as_number
 from hlobatch.frontend.meaning import entries
+from hlobatch.frontend.overflow import exact
 
 _FLOATS: Final[Mapping[str, Callable[..., Any]]] = {
     "acos": jnp.arccos,
@@ -147,11 +148,12 @@ def _fsum(numbers: Any, /) -> Any:
 
 
 def _prod(numbers: Any, /, *, start: Any = 1) -> Any:
-    return functools.reduce(lambda a, b: a * as_number(b), numbers, as_number(start))
+    return functools.reduce(lambda a, b: exact("mul", a, as_number(b)), numbers, as_number(start))
 
 
 def _sumprod(p: Any, q: Any, /) -> Any:
-    return functools.reduce(operator.add, (as_number(a) * as_number(b) for a, b in zip(p, q, strict=True)), 0)
+    products = (exact("mul", as_number(a), as_number(b)) for a, b in zip(p, q, strict=True))
+    return functools.reduce(functools.partial(exact, "add"), products, 0)
 
 
 def _modf(x: Any, /) -> tuple[Any, Any]:

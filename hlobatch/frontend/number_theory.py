@@ -17,6 +17,7 @@ from hlobatch.analysis.lane_failures import fails_as_in_python
 from hlobatch.analysis.one_of import together
 from hlobatch.frontend.builtins import is_array
 from hlobatch.frontend.lane_numbers import as_index, as_int, default
+from hlobatch.frontend.overflow import check_limit
 
 
 def integer(value: Any, what: str) -> Any:
@@ -72,8 +73,10 @@ def factorial(n: Any, /) -> Any:
     n = integer(n, "factorial")
     fails_as_in_python(ValueError, "factorial() not defined for negative values", n < 0)
     bits = 8 * n.dtype.itemsize
-    known = [math.factorial(i) % 2**bits for i in range(bits + 3)]
-    return as_int(jnp.asarray(np.array(known, f"uint{bits}").astype(n.dtype))[n])
+    known = [math.factorial(i) for i in range(bits + 3)]
+    result = as_int(jnp.asarray(np.array([k % 2**bits for k in known], f"uint{bits}").astype(n.dtype))[n])
+    check_limit("factorial", result, n > sum(k <= np.iinfo(n.dtype).max for k in known) - 1)
+    return result
 
 
 def perm(n: Any, k: Any = None, /) -> Any:

@@ -40,6 +40,7 @@ from hlobatch.frontend.lane_numbers import (
 from hlobatch.frontend.lane_ranges import LaneRange
 from hlobatch.frontend.meaning import entries
 from hlobatch.frontend.members import Bits
+from hlobatch.frontend.overflow import check_overflow, check_sum, exact
 from hlobatch.frontend.own_methods import by_methods
 from hlobatch.frontend.possible_items import Possible, certain, items_of
 from hlobatch.frontend.python_numbers import operate, power
@@ -67,7 +68,11 @@ def _complex(real: Any = 0, imag: Any = None) -> Any:
 
 def absolute(value: Any, /) -> Any:
     result = by_methods("abs", value)
-    return abs(as_number(value)) if result is NotImplemented else result
+    if result is not NotImplemented:
+        return result
+    size = abs(as_number(value))
+    check_overflow("abs", size, value)
+    return size
 
 
 def _round(number: Any, ndigits: Any = None) -> Any:
@@ -159,9 +164,12 @@ def _added(total: Any, item: Possible) -> Any:
 
 def _sum_of_array(array: Any, start: Any) -> Any:
     if array.ndim == 1 and (array.dtype == jnp.bool_ or is_small(array.dtype)):
-        return as_number(start) + weakly(jnp.sum(array, axis=0, dtype=default(int)), default(int))
+        total = weakly(jnp.sum(array, axis=0, dtype=default(int)), default(int))
+        check_sum(total, array)
+        return exact("add", as_number(start), total)
     total = jnp.sum(array, axis=0, dtype=array.dtype)
-    return start + (weakly(total, total.dtype) if array.weak_type else total)
+    check_sum(total, array)
+    return exact("add", start, weakly(total, total.dtype) if array.weak_type else total)
 
 
 def _dict(*pairs: Any, **named: Any) -> Any:

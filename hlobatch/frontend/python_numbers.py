@@ -33,6 +33,7 @@ from hlobatch.analysis.tracing import doubt
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.frontend.builtins import is_array
 from hlobatch.frontend.lane_numbers import as_number
+from hlobatch.frontend.overflow import check_overflow, exact
 from hlobatch.frontend.own_methods import by_methods
 from hlobatch.frontend.wide_numbers import with_wide
 from hlobatch.ir.carrier import Carrier
@@ -89,7 +90,10 @@ def operate(operation: str, *operands: Any) -> Any:
     if operation == "neg" and is_array(operands[0]) and jnp.issubdtype(operands[0].dtype, jnp.unsignedinteger):
         return -as_number(operands[0])
     if operation in _BITWISE or not all(map(_is_flag, operands)):
-        return with_wide(operation, *operands) if len(operands) == 2 else getattr(operator, operation)(*operands)
+        binary = len(operands) == 2
+        result = with_wide(operation, *operands) if binary else getattr(operator, operation)(*operands)
+        check_overflow(operation.removeprefix("i") if binary else operation, result, *operands)
+        return result
     if operation != "invert":
         return getattr(operator, operation)(*map(_as_number, operands))
     if getattr(operands[0], "weak_type", False):
@@ -187,7 +191,7 @@ def power(base: Any, exponent: Any, may_be_negative: bool) -> Any:
             )
         )
     if type(exponent) is not int or exponent >= 0:
-        return base**exponent
+        return exact("pow", base, exponent)
     if base.weak_type:
         return (1.0 * base) ** exponent
     raise BatchTypeError(

@@ -74,8 +74,13 @@ class StraightLineLowering(abc.ABC):
 
     @property
     def caught(self) -> Caught | None:
-        """The exceptions that the program catches; None if it has no ``try``."""
+        """The exceptions that operations of the program raise, where JAX gives a value; None if there are none."""
         return self.callees.facts.of(Caught, PROGRAM)
+
+    @property
+    def has_try(self) -> bool:
+        """Whether variables of the program may be looked at after an exception."""
+        return self.caught is not None and self.caught.has_try
 
     # Names
 

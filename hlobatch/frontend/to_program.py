@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from hlobatch.analysis.facts import NONE_KNOWN, Facts, Learned, Site, tell
+from hlobatch.analysis.lane_failures import PROGRAM, WHERE_CHECKED, Caught
 from hlobatch.diagnostics import HloBatchError, Note, UnsupportedSyntaxError
 from hlobatch.frontend.asked import Lowered
 from hlobatch.frontend.callees import Callee, Callees, changed_default
@@ -27,11 +28,14 @@ def to_program(
     facts: Facts = NONE_KNOWN,
     *,
     follow: bool = True,
+    checked: bool = False,
     defaults: Collection[str] = (),
     known: Lowered | None = None,
 ) -> Program:
     """The untyped program of a function; the arguments are those of ``program_and_facts``."""
-    return program_and_facts(function, type_inference, facts, follow=follow, defaults=defaults, known=known)[0]
+    return program_and_facts(
+        function, type_inference, facts, follow=follow, checked=checked, defaults=defaults, known=known
+    )[0]
 
 
 def program_and_facts(
@@ -40,6 +44,7 @@ def program_and_facts(
     facts: Facts,
     *,
     follow: bool = True,
+    checked: bool = False,
     defaults: Collection[str] = (),
     known: Lowered | None = None,
 ) -> tuple[Program, Facts]:
@@ -50,6 +55,7 @@ def program_and_facts(
         type_inference: Its declared result type, as a callable; None if it has none.
         facts: Facts that tracing learned from earlier programs of the function.
         follow: Whether functions without a decorator may become parts of the program.
+        checked: Whether operations raise in their lane what Python raises, where JAX gives a value.
         defaults: Parameters for which the call passes no argument, so that they have their defaults.
         known: Functions as they were lowered for earlier programs of the function.
 
@@ -59,6 +65,8 @@ def program_and_facts(
         BatchTypeError: A call with the wrong arguments.
     """
     known, guessed, classes = known or Lowered(), set[Any](), set[type]()
+    if checked and facts.of(Caught, PROGRAM) is None:
+        facts = facts.and_also(Learned(PROGRAM, Caught(WHERE_CHECKED, has_try=False)))
     while True:
         callees = Callees(facts, follow, guessed=set(guessed), classes=set(classes))
         main = callees.add(function, type_inference)

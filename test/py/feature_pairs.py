@@ -755,7 +755,7 @@ Judge = Callable[[str], Outcome]
 
 
 def outcome(text: str, **options: Any) -> Outcome:
-    """What hlobatch makes of a program, judged by Python."""
+    """What hlobatch makes of a program, given some options of ``hb.batch``, judged by Python."""
     try:
         main = made(text)
     except Exception as error:  # noqa: BLE001  # what is left of a program that is reduced
@@ -770,7 +770,7 @@ def outcome(text: str, **options: Any) -> Outcome:
             expected.append(type(error))
     if any(not isinstance(value, type) and (type(value) is not int or abs(value) > 1 << 30) for value in expected):
         return Outcome("skipped", str(expected))
-    lanes = np.array([i for i in range(len(A)) if _is_asked_for(expected[i], text)], np.int64)
+    lanes = np.array([i for i in range(len(A)) if options.get("checked") or _is_asked_for(expected[i], text)], np.int64)
     if not lanes.size:
         return Outcome("skipped", "every lane raises")
     wanted = [expected[i] for i in lanes]
