@@ -123,14 +123,15 @@ def figures() -> str:
     matrices = next(r for r in rows if r["workload"] == "own_matrix" and r["contender"] in plots.PEERS)
     cores = found["queens"]["environment"]["cores"]
     return (
-        f"For 1,000 examples on {cores} cores of a server, nothing compiled:\n\n"
+        f"For 1,000 examples on {cores} cores of a server, without the time to compile:\n\n"
         f"- all ways to place 10 queens, by recursion: **{times('queens')}**\n"
         f"- an ODE with a stiff window, by adaptive steps: **{times('stiff')}**\n"
         f"- a draw of NUTS from a 100-dimensional Gaussian: **{times('nuts_gaussian')}**\n\n"
-        "Where one step of an example has much to do, or all examples do the same, there is little to gain: NUTS on a "
-        f"logistic regression of 10,000\npoints is {times('nuts_logistic')}, a loop of as many turns for all "
-        f"{times('fixed_count')},\nand conjugate gradients with a matrix for each of "
-        f"{matrices['lanes']} examples {matrices['slower']:.2g} times.\n"
+        "There is little to gain where one step is much work, or where all examples take the same steps:\n\n"
+        f"- NUTS on a logistic regression of 10,000 points: {times('nuts_logistic')}\n"
+        f"- a loop with the same number of iterations for all: {times('fixed_count')}\n"
+        f"- conjugate gradients with a matrix for each of {matrices['lanes']} examples: "
+        f"{matrices['slower']:.2g} times as fast as {PEERS[matrices['contender']]}\n"
     )
 
 
