@@ -16,6 +16,7 @@ import jax.numpy as jnp
 from jax import Array
 
 import hlobatch as hb
+from hlobatch.mcmc.compiling import quickly_compiled
 from hlobatch.mcmc.nuts import FlatLogDensity, Point, select
 from hlobatch.mcmc.step_size import Search, Start, StepSize, begun, searching
 
@@ -80,7 +81,7 @@ def make_begin(log_density: FlatLogDensity, *, followed: bool, data_axis: int | 
             beginning = jax.lax.while_loop(lambda one: ~one.search.is_found, further, from_where(point, tried))
             return beginning.point, begun(beginning.search.log_step)
 
-        return jax.jit(jax.vmap(begin, in_axes))
+        return quickly_compiled(jax.vmap(begin, in_axes), runs_seldom=True)
 
     of_lane = jax.value_and_grad(hb.batch(log_density))
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from hlobatch.mcmc.beginning import Begin, make_begin
 from hlobatch.mcmc.chains import Chain, Drawn, Limits, make_advance, noise_for
+from hlobatch.mcmc.compiling import quickly_compiled
 from hlobatch.mcmc.density import is_followed
 from hlobatch.mcmc.kept import kept
 from hlobatch.mcmc.metric import Moments, balanced, factor, identity, no_moments, with_draws
@@ -93,11 +94,23 @@ class Programs:
             moments, scale = self.learn(moments, padded, counts)
         return scale
 
-    def momenta(self, keys: Array, number: Any, rows: int) -> Array:
-        """The momenta of draws from these numbers on, of each chain: below 0, of those that nobody makes.
+    def keys(self, key: Array, chains: int, rows: int) -> Array:
+        """A key for each chain, whatever others there are: those of the noise of draws of that one key.
 
-        Noise of so many rows is compiled anyway.
+        Noise of so many rows is compiled anyway, and taken apart by NumPy, so that XLA compiles nothing for it.
         """
+        one, kind = np.asarray(jax.random.key_data(key)), jax.random.key_impl(key)
+
+        def keys_of(words: NDArray[Any]) -> Array:
+            keys: Array = jax.random.wrap_key_data(jax.device_put(words), impl=kind)
+            return keys
+
+        of_chains = keys_of(np.broadcast_to(one, (chains, *one.shape)))
+        of_draws = self.noise(of_chains, np.arange(chains, dtype=np.int32), rows).key
+        return keys_of(np.asarray(jax.random.key_data(of_draws))[:, 0])
+
+    def momenta(self, keys: Array, number: Any, rows: int) -> Array:
+        """The momenta of draws from these numbers on, of each chain: below 0, of those that nobody makes."""
         return self.noise(keys, number, rows).momentum
 
 
@@ -135,9 +148,9 @@ def programs_for(log_density: Callable[..., Any], shape: Shape) -> Programs:
 
     return Programs(
         begin=make_begin(of_position, followed=shape.followed, data_axis=data_axis, scale_axis=scale_axis),
-        noise=jax.jit(
+        noise=quickly_compiled(
             partial(noise_for, dim=parameters.dim, dtype=parameters.dtype, max_depth=shape.max_depth),
-            static_argnames="rows",
+            static=("rows",),
         ),
         advance=make_advance(
             of_position,
@@ -148,7 +161,7 @@ def programs_for(log_density: Callable[..., Any], shape: Shape) -> Programs:
             gradients=shape.gradients,
             options=dict(shape.options),
         ),
-        learn=jax.jit(learn),
+        learn=quickly_compiled(learn),
         nothing_learned=nothing_learned,
     )
 
@@ -167,4 +180,4 @@ def what_to_keep(
         return tree if postprocess is None else postprocess(tree)
 
     like = jax.eval_shape(taken, jax.ShapeDtypeStruct((parameters.dim,), parameters.dtype))
-    return jax.jit(jax.vmap(jax.vmap(taken))), like
+    return quickly_compiled(jax.vmap(jax.vmap(taken))), like

@@ -150,8 +150,8 @@ def sample(  # noqa: PLR0913  # these are what there is to say
     programs = programs_for(log_density, shape)
     rows = rows_for(count, parameters.dim, max_depth)
     if state is None:
-        given = Given(init, key, parameters, count, one_for_all=chains is not None, jitter=jitter)
-        state = first_state(programs, given, data, num_warmup, rows, shape.width)
+        given = Given(init, parameters, count, one_for_all=chains is not None, jitter=jitter)
+        state = first_state(programs, given, key, data, num_warmup, rows, shape.width)
     keep, like = what_to_keep(postprocess, parameters)
     first, num_samples = kept_from(state, before, num_samples)
     run = Run(
@@ -202,9 +202,10 @@ def kept_from(state: State, before: Checkpoint | None, num_samples: int) -> tupl
     return before.first, max(int(before.counts.min()) + num_samples, int(before.counts.max()))
 
 
-def first_state(programs: Programs, given: Given, data: Any, warmup: int, rows: int, width: int) -> State:
+def first_state(programs: Programs, given: Given, key: Array, data: Any, warmup: int, rows: int, width: int) -> State:
     """Returns chains that have drawn nothing."""
     count = given.chains
+    keys = programs.keys(key, count, rows)
     _, scale = programs.nothing_learned(count)
 
     def momenta(keys: Array, number: int) -> Array:
@@ -213,7 +214,7 @@ def first_state(programs: Programs, given: Given, data: Any, warmup: int, rows: 
     def begin(keys: Array, point: Point, tried: Any) -> tuple[Point, StepSize]:
         return programs.begin(point, tried, momenta(keys, -1), scale, data)
 
-    keys, point, step = started(given, momenta, begin)
+    point, step = started(given, keys, momenta, begin)
     no_window = np.zeros((count, 0, width), point.position.dtype)
     made, of_warmup = jax.device_put((np.zeros(count, np.int32), np.int32(warmup)))
     return State(Chain(keys, made, point, step), scale, no_window, of_warmup)

@@ -12,6 +12,7 @@ import numpy as np
 from jax import Array
 
 from hlobatch.mcmc.checks import checked_count
+from hlobatch.mcmc.compiling import quickly_compiled
 from hlobatch.mcmc.errors import ArgumentError, InitialValueError
 from hlobatch.mcmc.kept import kept
 from hlobatch.mcmc.nuts import Point
@@ -34,7 +35,6 @@ class Given:
 
     Attributes:
         init: As `sample` takes it.
-        key: Likewise.
         parameters: Of one chain.
         chains: How many.
         one_for_all: Whether `init` is the parameters of one chain.
@@ -42,7 +42,6 @@ class Given:
     """
 
     init: Any
-    key: Array
     parameters: Parameters
     chains: int
     one_for_all: bool
@@ -52,12 +51,6 @@ class Given:
     def can_differ(self) -> bool:
         """Whether chains start somewhere else if they are asked again."""
         return callable(self.init) or (self.one_for_all and self.jitter > 0.0)
-
-    @property
-    def keys(self) -> Array:
-        """Of the chains, `Key[Array, "chains"]`."""
-        keys: Array = _keys_of_chains(self.key, np.arange(self.chains, dtype=np.int32))
-        return keys
 
     def at(self, again: int, keys: Array, momenta: Momenta) -> Array:
         """The positions where chains start, or start again."""
@@ -76,20 +69,19 @@ class Given:
         return self.init if self.one_for_all else jax.tree.map(lambda leaf: leaf[chain], self.init)
 
 
-_keys_of_chains: Final = jax.jit(jax.vmap(jax.random.fold_in, (None, 0)))
 _others: Final = jax.jit(jax.vmap(jax.random.fold_in, (0, None)))
 
 
 @kept
 def positions_of(init: Callable[[Array], Any], parameters: Parameters) -> Callable[[Array], Array]:
     """Returns what makes positions of keys, by the user's function."""
-    return jax.jit(jax.vmap(lambda key: parameters.position(init(key))))
+    return quickly_compiled(jax.vmap(lambda key: parameters.position(init(key))), runs_seldom=True)
 
 
 @kept
 def positions_at(_: None, parameters: Parameters) -> Callable[[Any], Array]:
     """Returns what makes positions of the parameters of each chain."""
-    return jax.jit(jax.vmap(parameters.position))
+    return quickly_compiled(jax.vmap(parameters.position), runs_seldom=True)
 
 
 @kept
@@ -103,7 +95,7 @@ def positions_around(_: None, parameters: Parameters) -> Callable[[Any, Any, Arr
         uniform = jax.lax.erf(normals[:, 0] * np.sqrt(0.5).astype(normals.dtype))
         return parameters.position(tree) + jitter * uniform
 
-    return jax.jit(around)
+    return quickly_compiled(around, runs_seldom=True)
 
 
 def parameters_of(init: Any, constraints: Any, chains: int | None) -> tuple[Parameters, int]:
@@ -138,31 +130,30 @@ def parameters_of(init: Any, constraints: Any, chains: int | None) -> tuple[Para
     return describe(one, constraints), size
 
 
-def started(given: Given, momenta: Momenta, begin: Begin) -> tuple[Array, Point, StepSize]:
-    """Returns keys of the chains, the points where they start, and step sizes to begin with.
+def started(given: Given, keys: Array, momenta: Momenta, begin: Begin) -> tuple[Point, StepSize]:
+    """Returns the points where chains of these keys start, and step sizes to begin with.
 
     Raises:
         InitialValueError: Some chain has no finite density.
     """
     tries = TRIES if given.can_differ else 1
-    keys = given.keys
     positions = given.at(0, keys, momenta)
-    point, step = begin(keys, _unknown(positions), positions)
+    point, step = begin(keys, unknown(positions), positions)
     for again in range(1, tries):
         if _is_finite(point).all():
             break
         point, step = begin(keys, point, given.at(again, keys, momenta))
     if _is_finite(point).all():
-        return keys, point, step
+        return point, step
 
     def evaluate(positions: Any) -> Point:
-        return begin(keys, _unknown(positions), positions)[0]
+        return begin(keys, unknown(positions), positions)[0]
 
     raise _explained(point, lambda chain: given.of(chain, keys), given.parameters, evaluate, tries)
 
 
-def _unknown(positions: Array) -> Point:
-    """Points whose density is not known."""
+def unknown(positions: Array) -> Point:
+    """Returns points whose density is not known."""
     chains, dim = positions.shape
     value, gradient = np.full(chains, np.nan, positions.dtype), np.full((chains, dim), np.nan, positions.dtype)
     return Point(positions, *jax.device_put((value, gradient, value)))
