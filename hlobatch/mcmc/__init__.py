@@ -28,6 +28,7 @@ from hlobatch.mcmc.kernel import nuts
 from hlobatch.mcmc.progress import Progress
 from hlobatch.mcmc.result import Result, State
 from hlobatch.mcmc.sampling import sample
+from hlobatch.mcmc.smc import Tempered, smc
 
 __all__ = [
     "ArgumentError",
@@ -38,6 +39,7 @@ __all__ = [
     "Result",
     "SamplingWarning",
     "State",
+    "Tempered",
     "above",
     "below",
     "correlation_cholesky",
@@ -51,4 +53,5 @@ __all__ = [
     "sample",
     "saved_state",
     "simplex",
+    "smc",
 ]
