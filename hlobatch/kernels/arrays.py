@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import accumulate
 from typing import Any, Final
 
 from hlobatch.kernels.emitter import Emitter
@@ -175,13 +176,17 @@ def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
 def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
     ((dtype, shape),) = out
     new, axis = e.fresh(dtype, shape), p["axis"]
-    for k, x in enumerate(values):
 
-        def one(index: list[Index], k: int = k, x: Value = x) -> None:
+    def write(k: int, x: Value) -> None:
+        def one(index: list[Index]) -> None:
             place = e.position([*index[:axis], k, *index[axis:]], shape)
             e.put(e.element(x, e.position(index, x.shape)), new, place)
 
-        e.for_each(x.shape, one)
+        e.each(x.shape, one, new.ref)
+
+    with e.at_once():
+        for k, x in enumerate(values):
+            write(k, x)
     return [new]
 
 
@@ -190,15 +195,18 @@ def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
     ((dtype, shape),) = out
     if len(shape) == 1 and shape[0] <= MOST_INDICES_JOINED and all(x.is_cheap and x.shape == (1,) for x in values):
         return [_numbers(e, dtype, [e.element(x, 0) for x in values])]
-    new, begin, axis = e.fresh(dtype, shape), 0, p["dimension"]
-    for x in values:
+    new, axis = e.fresh(dtype, shape), p["dimension"]
 
-        def one(index: list[Index], x: Value = x, begin: int = begin) -> None:
+    def write(begin: int, x: Value) -> None:
+        def one(index: list[Index]) -> None:
             at = [e.plus(i, begin) if k == axis else i for k, i in enumerate(index)]
             e.put(e.element(x, e.position(index, x.shape)), new, e.position(at, shape))
 
-        e.for_each(x.shape, one)
-        begin += x.shape[axis]
+        e.each(x.shape, one, new.ref)
+
+    with e.at_once():
+        for begin, x in zip(accumulate((x.shape[axis] for x in values), initial=0), values, strict=False):
+            write(begin, x)
     return [new]
 
 
@@ -243,5 +251,5 @@ def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
         at = [e.plus(e.times(i, within + 1), low) for i, (low, _, within) in sides]
         e.put(e.element(x, e.position(index, x.shape)), new, e.position(at, shape))
 
-    e.for_each(x.shape, one)
+    e.each(x.shape, one, new.ref)
     return [new]

@@ -314,5 +314,6 @@ class Body:
         declarations = "\n".join(e.declared.values())
         metadata = e.places.metadata(name, self.program.location, is_grid=e.processor.is_grid)
         debug = " !dbg !5" if metadata else ""
-        head = f"define internal i32 @{symbol}({', '.join(parameters)}) alwaysinline nounwind{debug} {{\nstart:"
+        attributes = "convergent nounwind" if e.processor.threads_that_meet > 1 else "nounwind"
+        head = f"define internal i32 @{symbol}({', '.join(parameters)}) alwaysinline {attributes}{debug} {{\nstart:"
         return f"{constants}\n{declarations}\n{head}\n{body}\n}}\n{metadata}\n"

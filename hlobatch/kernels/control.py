@@ -22,8 +22,9 @@ not measured."""
 def _homes(e: Emitter, values: Sequence[Value]) -> list[str]:
     """Memory for what a loop carries, with the first values in it."""
     places = [e.memory(v.dtype, size(v.shape)) for v in values]
-    for place, v in zip(places, values, strict=True):
-        e.copy_to(v, place)
+    with e.at_once():
+        for place, v in zip(places, values, strict=True):
+            e.copy_to(v, place)
     return places
 
 
@@ -73,8 +74,9 @@ def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
 
         with e.protecting([*of_every_turn, *over]):
             results = e.closed(p["jaxpr"], [*of_every_turn, *now(), *map(row, over)])
-        for ys, y in zip(collected, results[count:], strict=True):
-            e.copy_to(y, e.address(ys.ref, ys.dtype, e.times(i, size(ys.shape[1:]))))
+        with e.at_once():
+            for ys, y in zip(collected, results[count:], strict=True):
+                e.copy_to(y, e.address(ys.ref, ys.dtype, e.times(i, size(ys.shape[1:]))))
         e.settle(places, results[:count])
 
     e.loop(p["length"], turn)
@@ -98,8 +100,9 @@ def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
     def run(branch: Any) -> None:
         with e.protecting(operands):  # what one branch updates, the others read as it was
             results = e.closed(branch, operands)
-        for place, value in zip(places, results, strict=True):
-            e.copy_to(value, place)
+        with e.at_once():
+            for place, value in zip(places, results, strict=True):
+                e.copy_to(value, place)
 
     e.one_of(e.element(which, 0), which.dtype, [partial(run, branch) for branch in branches])
     return [e.resident(place, dtype, shape) for place, (dtype, shape) in zip(places, out, strict=True)]

@@ -126,7 +126,7 @@ class Emitter(Text):
         if not shape:
             return Value(np.dtype(dtype), (), element([]))
         new = self.fresh(dtype, shape)
-        self.for_each(shape, lambda index: self.put(element(index), new, self.position(index, shape)))
+        self.each(shape, lambda index: self.put(element(index), new, self.position(index, shape)), new.ref)
         return new
 
     def of_all_lanes(self, pointer: str, dtype: Any, i: Index) -> str:
@@ -181,9 +181,10 @@ class Emitter(Text):
             self.copied(v) if v.shape and v.roots & taken and v.ref != place else v
             for place, v in zip(places, values, strict=True)
         ]
-        for place, v in zip(places, values, strict=True):
-            if v.ref != place:
-                self.copy_to(v, place)
+        with self.at_once():
+            for place, v in zip(places, values, strict=True):
+                if v.ref != place:
+                    self.copy_to(v, place)
 
     @contextmanager
     def protecting(self, values: Sequence[Value]) -> Iterator[None]:

@@ -1,7 +1,8 @@
 """A lane's function -> what the threads of a grid do, which are all started at once: each takes some of the inputs.
 
-A thread runs the input of its own number, then those as many further as there are threads. It writes what becomes of
-each of its inputs. On a GPU a kernel starts the threads; on a CPU, for tests, a loop runs one after the other.
+A thread, or those that run a lane together (``warp.py``), run the input of their own number, then those as many further
+as lanes run at once. What becomes of each of its inputs is written. On a GPU a kernel starts the threads; on a CPU, for
+tests, a loop runs one after the other, and those of a lane in turns from meeting to meeting.
 
 What is known when the grid is started, such as how many inputs there are, is written behind the module's text as
 constants, of which LLVM makes numbers in the code.
@@ -29,20 +30,22 @@ class Grid:
 
     Attributes:
         inputs: In the batch.
-        threads: That run at once.
-        frames: For each piece of memory that frames are in, where it begins in a thread's part of the stacks, and how
+        lanes: That run at once.
+        frames: For each piece of memory that frames are in, where it begins in a lane's part of the stacks, and how
             many frames there are.
-        stack_bytes: Of each thread.
-        local_bytes: Of each thread, for arrays.
+        stack_bytes: Of each lane.
+        local_bytes: Of each lane, for arrays.
         turns: That a thread may make in all its lanes, if its processor counts them.
+        threads_per_lane: That run each.
     """
 
     inputs: int
-    threads: int
+    lanes: int
     frames: tuple[tuple[int, int], ...]
     stack_bytes: int
     local_bytes: int
     turns: int = FOR_EVER
+    threads_per_lane: int = 1
 
     @property
     def constants(self) -> str:
@@ -50,74 +53,111 @@ class Grid:
         frames = ", ".join(f"i64 {n}" for pair in self.frames for n in pair)
         return f"""
 @inputs = internal constant i64 {self.inputs}
-@threads = internal constant i64 {self.threads}
+@lanes = internal constant i64 {self.lanes}
 @turns = internal constant i64 {self.turns}
 @stack_bytes = internal constant i64 {self.stack_bytes}
 @frames = internal constant [{2 * len(self.frames)} x i64] [{frames}]
 """
 
     @property
+    def threads(self) -> int:
+        """That run at once."""
+        return self.lanes * self.threads_per_lane
+
+    @property
     def scratch_bytes(self) -> int:
-        """What all threads take of memory of their own."""
-        return max(1, self.threads * (self.stack_bytes + self.local_bytes))
+        """What all lanes take of memory of their own."""
+        return max(1, self.lanes * (self.stack_bytes + self.local_bytes))
 
 
 def entry(machine: Machine, blocks: int) -> str:
     """What starts the threads of a grid, and what each of them does.
 
     Its arrays are those of the lane's function; then ``i32[inputs]``, what becomes of each; then the memory of the
-    threads; and if blocks are counted, ``i64[threads, blocks]``.
+    lanes; and if blocks are counted, ``i64[lanes, blocks]``.
 
     Args:
         machine: The code of a lane.
         blocks: How many are counted.
     """
     count = len(machine.arrays) + (3 if blocks else 2)
-    return _thread(machine, blocks) + _STARTS[machine.options.processor.entry](count)
+    return _thread(machine, blocks) + _STARTS[machine.options.processor.entry](count, machine)
 
 
 def _thread(machine: Machine, blocks: int) -> str:
-    """What a thread does, given its number."""
+    """What a thread does, given the number of its lane, its own number among the threads of that, and their memory."""
     names = [f"%p{k}" for k in range(len(machine.arrays))]
     parameters = ", ".join(
         f"ptr {name}" for name in [*names, "%status", "%scratch", *(["%all_counts"] if blocks else [])]
     )
     counts = _counts(blocks) if blocks else "  %counts = inttoptr i64 0 to ptr\n"
     record, pointer = _record() if machine.options.processor.looks else ("", "null")
-    call = machine.call(names, "%i", [pointer, "%local", "%scratch", "@frames", "%counts"], "%thread", "%threads")
+    stacks = "%scratch" if machine.options.processor.side_by_side else "%stacks"
+    call = machine.call(names, "%index", [pointer, "%local", stacks, "@frames", "%counts"], "%lane", "%lanes")
+    together = machine.options.processor.lanes_that_meet
+    run = _RUN_ALL if together > 1 else _RUN_ONE
+    run = run.format(call=call, unstarted=int(Fate.UNSTARTED))
     return f"""
-define internal void @thread({parameters}, i64 %thread) alwaysinline nounwind {{
-top:
+define internal void @thread({parameters}, i64 %lane, i64 %t, ptr %near) alwaysinline convergent nounwind {{
+begin:
+  %is_first = icmp eq i64 %t, 0
   %inputs = load i64, ptr @inputs
-  %threads = load i64, ptr @threads
+  %lanes = load i64, ptr @lanes
   %stack_bytes = load i64, ptr @stack_bytes
-  %arrays.at = mul i64 %threads, %stack_bytes
-  %own.at = mul i64 %thread, {machine.emitter.local_bytes}
+  %stacks.at = mul i64 %lane, %stack_bytes
+  %stacks = getelementptr i8, ptr %scratch, i64 %stacks.at
+  %arrays.at = mul i64 %lanes, %stack_bytes
+  %own.at = mul i64 %lane, {machine.emitter.local_bytes}
   %local.at = add i64 %arrays.at, %own.at
   %local = getelementptr i8, ptr %scratch, i64 %local.at
-{record}{counts}  br label %next
+{record}{counts}  br label %top
+top:
+  %before = urem i64 %lane, {together}
+  br label %next
 next:
-  %i = phi i64 [ %thread, %top ], [ %i.next, %told ]
-  %left_off = phi i1 [ false, %top ], [ %stops, %told ]
-  %some = icmp slt i64 %i, %inputs
+  %i = phi i64 [ %lane, %top ], [ %i.next, %after ]
+  %left_off = phi i1 [ false, %top ], [ %stops, %after ]
+  %i.first = sub i64 %i, %before
+  %some = icmp slt i64 %i.first, %inputs
   br i1 %some, label %each, label %done
 each:
-  br i1 %left_off, label %told, label %run
-run:
-  %fate.run = {call}
-  br label %told
-told:
-  %fate = phi i32 [ {int(Fate.UNSTARTED)}, %each ], [ %fate.run, %run ]
-  %runs = icmp eq i32 %fate, {int(Fate.RUNNING)}
+  %is_input = icmp slt i64 %i, %inputs
+  %goes_on = xor i1 %left_off, true
+  %is_run = and i1 %is_input, %goes_on
+{run}  %runs = icmp eq i32 %fate, {int(Fate.RUNNING)}
   %stops = or i1 %left_off, %runs
+  %tells = and i1 %is_first, %is_input
+  br i1 %tells, label %tell, label %after
+tell:
   %said = getelementptr i32, ptr %status, i64 %i
   store i32 %fate, ptr %said
-  %i.next = add i64 %i, %threads
+  br label %after
+after:
+  %i.next = add i64 %i, %lanes
   br label %next
 done:
   ret void
 }}
 """
+
+
+_RUN_ONE: Final = """\
+  br i1 %is_run, label %run, label %told
+run:
+  %index = add i64 %i, 0
+  %fate.run = {call}
+  br label %told
+told:
+  %fate = phi i32 [ {unstarted}, %each ], [ %fate.run, %run ]
+"""
+_RUN_ALL: Final = """\
+  %index = select i1 %is_run, i64 %i, i64 -1
+  %fate.run = {call}
+  br label %told
+told:
+  %fate = select i1 %is_run, i32 %fate.run, i32 {unstarted}
+"""
+"""How a thread runs an input, if it has one; where lanes meet, all of them run, with an input or without."""
 
 
 def _record() -> tuple[str, str]:
@@ -134,20 +174,30 @@ def _record() -> tuple[str, str]:
 
 
 def _counts(blocks: int) -> str:
-    """A thread's row of counts, which are zero when it begins."""
+    """A lane's row of counts, which are zero when it begins."""
     return f"""\
-  %counts.at = mul i64 %thread, {8 * blocks}
+  %counts.at = mul i64 %lane, {8 * blocks}
   %counts = getelementptr i8, ptr %all_counts, i64 %counts.at
+  br i1 %is_first, label %clear, label %cleared
+clear:
   call void @llvm.memset.p0.i64(ptr %counts, i8 0, i64 {8 * blocks}, i1 false)
+  br label %cleared
+cleared:
 """
 
 
-def _kernel(count: int) -> str:
+def _kernel(count: int, machine: Machine) -> str:
     """What an NVIDIA GPU starts."""
     parameters = ", ".join(f"ptr addrspace(1) noalias %g{k}" for k in range(count))
     casts = "".join(f"  %p{k} = addrspacecast ptr addrspace(1) %g{k} to ptr\n" for k in range(count))
+    processor = machine.options.processor
+    begin, near = (_OF_A_WARP if processor.threads_that_meet > 1 else ""), "null"
+    if processor.threads_per_lane > 1:
+        begin += f"@near = internal addrspace(3) global [{max(machine.emitter.near_bytes, 1)} x i8] undef, align 16\n"
+        near = "addrspacecast (ptr addrspace(3) @near to ptr)"
     return f"""
-{_LOOK}declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+{_LOOK}{begin}{_started(count, machine, near)}\
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
 declare i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
 define ptx_kernel void @{KERNEL}({parameters}) {{
@@ -156,39 +206,67 @@ define ptx_kernel void @{KERNEL}({parameters}) {{
   %d = call i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
   %o = mul i32 %b, %d
   %n = add i32 %o, %t
-  %thread = zext i32 %n to i64
-  %threads = load i64, ptr @threads
-  %is_one = icmp ult i64 %thread, %threads
-  br i1 %is_one, label %go, label %end
-go:
-  call void @thread({_given(count)}, i64 %thread)
-  br label %end
-end:
+  call void @started({_given(count)}, i32 %n)
   ret void
 }}
 """
 
 
-def _loop(count: int) -> str:
-    """What a host calls with a table of the arrays."""
+def _loop(count: int, machine: Machine) -> str:
+    """What a host calls with a table of the arrays; who asks for lanes of several threads, adds what starts these."""
     loads = "".join(
         f"  %a{k} = getelementptr ptr, ptr %arrays, i64 {k}\n  %p{k} = load ptr, ptr %a{k}\n" for k in range(count)
     )
+    together = machine.options.processor.threads_that_meet
+    near = f"@near = global [{max(machine.emitter.near_bytes, 1)} x i8] zeroinitializer, align 16"
+    start = "@warp(ptr %arrays, i64 %first, ptr %call)" if together > 1 else "@one(ptr %arrays, i64 %first)"
     return f"""
-{_LOOK}define i32 @{RUN}(ptr %arrays, ptr %call) {{
+{_LOOK}{near}
+{_started(count, machine, "@near")}
+define internal i32 @one(ptr %arrays, i64 %thread) convergent {{
+{loads}  %n = trunc i64 %thread to i32
+  call void @started({_given(count)}, i32 %n)
+  ret i32 0
+}}
+define i32 @{RUN}(ptr %arrays, ptr %call) {{
 top:
-{loads}  %threads = load i64, ptr @threads
+  %lanes = load i64, ptr @lanes
+  %threads = mul i64 %lanes, {machine.options.processor.threads_per_lane}
   br label %next
 next:
-  %thread = phi i64 [ 0, %top ], [ %after, %each ]
-  %some = icmp slt i64 %thread, %threads
+  %first = phi i64 [ 0, %top ], [ %after, %each ]
+  %some = icmp slt i64 %first, %threads
   br i1 %some, label %each, label %done
 each:
-  call void @thread({_given(count)}, i64 %thread)
-  %after = add i64 %thread, 1
-  br label %next
+  %failed = call i32 {start}
+  %after = add i64 %first, {together}
+  %is_well = icmp eq i32 %failed, 0
+  br i1 %is_well, label %next, label %done
 done:
-  ret i32 0
+  %answer = phi i32 [ 0, %next ], [ %failed, %each ]
+  ret i32 %answer
+}}
+"""
+
+
+def _started(count: int, machine: Machine, near: str) -> str:
+    """What a thread does, given its number among all."""
+    each = machine.options.processor.threads_per_lane
+    parameters = ", ".join(f"ptr %p{k}" for k in range(count))
+    return f"""
+define internal void @started({parameters}, i32 %n) alwaysinline convergent nounwind {{
+  %n.lane = udiv i32 %n, {each}
+  %n.own = urem i32 %n, {each}
+  %lane = zext i32 %n.lane to i64
+  %t = zext i32 %n.own to i64
+  %lanes = load i64, ptr @lanes
+  %is_one = icmp ult i64 %lane, %lanes
+  br i1 %is_one, label %go, label %end
+go:
+  call void @thread({_given(count)}, i64 %lane, i64 %t, ptr {near})
+  br label %end
+end:
+  ret void
 }}
 """
 
@@ -203,4 +281,23 @@ define internal i32 @look(ptr %call) alwaysinline nounwind {
   ret i32 1
 }
 """
+_OF_A_WARP: Final = """\
+declare void @llvm.nvvm.bar.warp.sync(i32)
+declare i32 @llvm.nvvm.shfl.sync.idx.i32(i32, i32, i32, i32)
+declare i32 @llvm.nvvm.redux.sync.umin(i32, i32)
+define internal void @meet(i64 %place) alwaysinline convergent nounwind {
+  call void @llvm.nvvm.bar.warp.sync(i32 -1)
+  ret void
+}
+define internal i32 @of_thread(i32 %x, i64 %from, i64 %place) alwaysinline convergent nounwind {
+  %thread = trunc i64 %from to i32
+  %y = call i32 @llvm.nvvm.shfl.sync.idx.i32(i32 -1, i32 %x, i32 %thread, i32 31)
+  ret i32 %y
+}
+define internal i32 @least(i32 %x, i64 %place) alwaysinline convergent nounwind {
+  %y = call i32 @llvm.nvvm.redux.sync.umin(i32 %x, i32 -1)
+  ret i32 %y
+}
+"""
+"""How the threads of a warp meet, and what one of them has of another, on an NVIDIA GPU."""
 _STARTS: Final = {Entry.KERNEL: _kernel, Entry.LOOP: _loop}

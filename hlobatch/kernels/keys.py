@@ -44,7 +44,7 @@ def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
         for new, x in zip(news, _threefry(e, *words), strict=True):
             e.put(x, new, place)
 
-    e.for_each(shape, one)
+    e.each(shape, one, *(new.ref for new in news))
     return news
 
 

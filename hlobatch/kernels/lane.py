@@ -23,12 +23,13 @@ class LaneEmitter(Emitter):
 
     Attributes:
         own_bytes: Bytes on the thread's stack.
+        near_bytes: Bytes of the arrays in memory that the threads of a lane share and reach fast.
         local_bytes: Bytes of the arrays in memory that the host hands in.
     """
 
     def __init__(self, processor: Processor, captured: dict[int, str], *, checked: bool) -> None:
         super().__init__(processor, captured, checked=checked)
-        self.own_bytes = self.local_bytes = 0
+        self.own_bytes = self.near_bytes = self.local_bytes = 0
         self._bytes: dict[str, int] = {}
         self._unused: dict[int, list[str]] = {}
 

@@ -20,7 +20,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Final
 
+from hlobatch.analysis.cost import block_time
 from hlobatch.analysis.machine_flow import turning_points
 from hlobatch.ir.fate import NUMBER, Fate
 from hlobatch.ir.ops import HALT, BranchOp, GotoOp, IndirectGotoOp, PushGotoOp
@@ -32,6 +34,16 @@ from hlobatch.kernels.lane import LaneEmitter
 from hlobatch.kernels.text import OUT_OF_BOUNDS
 from hlobatch.kernels.types import BOOL, NoKernelError, kind, size
 from hlobatch.kernels.values import Value
+from hlobatch.kernels.warp import PARAMETERS, WarpEmitter
+
+LEAST_COST_OF_MEETING: Final = 100
+"""Work of a block (``analysis.cost.block_time``) from which threads of a warp wait for each other before it: a meeting
+is some sixty cycles of a GPU. Chosen by judgement (2026-11), not measured."""
+_IDLE: Final = (
+    "  %is_idle = icmp slt i64 %input, 0",
+    "  %index = select i1 %is_idle, i64 0, i64 %input",
+)
+"""Who has no input looks where the first one is, and is over before anything comes of it."""
 
 
 class Machine(Body):
@@ -43,8 +55,11 @@ class Machine(Body):
 
     def __init__(self, program: Program, operands: Operands, options: Options) -> None:
         captured = {known: f"%captured{k}" for k, known in enumerate(operands.captured)}
-        super().__init__(program, operands, options, LaneEmitter(options.processor, captured, checked=options.checked))
-        self._labels = {block.name: f"%block{k}" for k, block in enumerate(program.graph)} | {HALT: "%finished"}
+        super().__init__(program, operands, options, _emitter(options, captured))
+        self._blocks = {block.name: f"%block{k}" for k, block in enumerate(program.graph)} | {HALT: "%finished"}
+        self._meeting = self._all_meeting() if self._meets else []
+        self._labels = self._blocks | {block: f"%to{k}" for k, block in enumerate(self._meeting)}
+        self._at = self.emitter.cell("i32") if self._meeting else ""
         self._returns: dict[str, str] = {}
         self._write()
 
@@ -54,7 +69,7 @@ class Machine(Body):
         e = self.emitter
         self._begin()
         for block in self.program.graph:
-            e.label(self._labels[block.name])
+            e.label(self._blocks[block.name])
             self._arrive(block)
             for op in self.stacks.calls.moving(block, self.program.ops_in_loop(block)):
                 if op is not block.terminator:
@@ -70,7 +85,6 @@ class Machine(Body):
         self.start()
         if self.fuel:
             self.fuel_up()
-            self.turned()
         for k in self.operands.summed:
             leaf, row = self.outputs[k], e.op(f"load i64, ptr {self.in_call(Call.ROW)}")
             offset = e.times(row, size(leaf.shape) * leaf.dtype.itemsize)
@@ -80,6 +94,11 @@ class Machine(Body):
             for cell, leaf in self.stored(v):
                 self._take(position, cell, leaf)
                 position += 1
+        if self._meets:
+            e.do(f"store i32 {int(Fate.UNSTARTED)}, ptr %fate")
+            e.branch("%is_idle", "%exit", "%begin")
+            e.label("%begin")
+        self.turned()
         e.jump(self._labels[self.program.graph.enter_block().name])
 
     def _take(self, position: int, cell: str, leaf: TensorType) -> None:
@@ -110,6 +129,8 @@ class Machine(Body):
         self._stop(INTERRUPTED, Fate.RUNNING)
         self._stop(OUT_OF_BOUNDS, FAULT)
         e.label("%exit")
+        if self._meeting:
+            self._meet()
         if self.fuel:
             self.tell_fuel()
         e.do(f"ret i32 {e.op('load i32, ptr %fate')}")
@@ -119,19 +140,56 @@ class Machine(Body):
         self.emitter.do(f"store i32 {int(fate)}, ptr %fate")
         self.emitter.jump("%exit")
 
+    # Meetings
+
+    def _all_meeting(self) -> list[str]:
+        """The blocks that lanes of several threads run together, in order."""
+        calls = self.stacks.calls
+        return [block.name for block in self.program.graph if block_time(calls, block) >= LEAST_COST_OF_MEETING]
+
+    def _meet(self) -> None:
+        """Where lanes wait that want to run one of these blocks, or are over: the earliest of the blocks comes next.
+
+        A lane whose block it is runs it, and all that comes then until it wants to run another one of them. When all
+        lanes are over, they go on.
+        """
+        e, over = self.emitter, len(self._meeting)
+        self._wait_for(over)
+        for k, block in enumerate(self._meeting):
+            e.label(self._labels[block])
+            self._wait_for(k)
+        e.label("%meeting")
+        at = e.op(f"load i32, ptr {self._at}")
+        least = e.op(f"call i32 @least(i32 {at}, i64 0) convergent")
+        e.branch(e.op(f"icmp eq i32 {least}, {over}"), "%leave", "%some")
+        e.label("%some")
+        e.branch(e.op(f"icmp eq i32 {at}, {least}"), "%together", "%meeting")
+        e.label("%together")
+        cases = " ".join(f"i32 {k}, label {self._blocks[block]}" for k, block in enumerate(self._meeting))
+        e.do(f"switch i32 {least}, label %leave [ {cases} ]")
+        e.label("%leave")
+
+    def _wait_for(self, number: int) -> None:
+        self.emitter.do(f"store i32 {number}, ptr {self._at}")
+        self.emitter.jump("%meeting")
+
     # What is done on the way
 
     def _arrive(self, block: Block) -> None:
         e = self.emitter
         with e.at(block.location):
             if self.options.counts:
-                place = e.op(f"getelementptr i64, ptr %counts, i64 {self.numbers[block.name]}")
-                count = e.op(f"load i64, ptr {place}")
-                e.do(f"store i64 {e.op(f'add i64 {count}, 1')}, ptr {place}")
+                e.once(lambda: self._count(block))
             self.step()
             if block.name in self._turning_points:
                 self.turned()
             self.stacks.arrive(block)
+
+    def _count(self, block: Block) -> None:
+        e = self.emitter
+        place = e.op(f"getelementptr i64, ptr %counts, i64 {self.numbers[block.name]}")
+        count = e.op(f"load i64, ptr {place}")
+        e.do(f"store i64 {e.op(f'add i64 {count}, 1')}, ptr {place}")
 
     @cached_property
     def _turning_points(self) -> frozenset[str]:
@@ -175,11 +233,30 @@ class Machine(Body):
 
     def text(self, name: str) -> str:
         """The function, as LLVM IR; ``name`` is the user's for it."""
-        rest = ["ptr %call", "ptr noalias %local", "ptr noalias %stacks", "ptr noalias readonly %frames", "ptr %counts"]
-        parameters = ["i64 %index", *self.parameters, *rest, "i64 %row", "i64 %rows"]
-        return self.function("lane", parameters, ["  %fate = alloca i32"], name)
+        own = "ptr" if self._is_of_several else "ptr noalias"  # what is there, another thread may have written
+        rest = ["ptr %call", f"{own} %local", f"{own} %stacks", "ptr noalias readonly %frames", "ptr %counts"]
+        index = "i64 %input" if self._meets else "i64 %index"
+        parameters = [index, *self.parameters, *rest, "i64 %row", "i64 %rows"]
+        parameters += PARAMETERS if self._is_of_several else ()
+        return self.function("lane", parameters, ["  %fate = alloca i32", *(_IDLE if self._meets else [])], name)
+
+    @property
+    def _meets(self) -> bool:
+        """Whether several lanes run some blocks together; then some have no input, for which there is -1."""
+        return self.options.processor.lanes_that_meet > 1
+
+    @property
+    def _is_of_several(self) -> bool:
+        """Whether several threads run it together."""
+        return self.options.processor.threads_per_lane > 1
 
     def call(self, pointers: Sequence[str], index: str, rest: Sequence[str], row: str, rows: str) -> str:
         """A call of the function, given the arrays and the five pointers after them."""
         given = ", ".join(f"ptr {p}" for p in (*pointers, *rest))
-        return f"call i32 @lane(i64 {index}, {given}, i64 {row}, i64 {rows})"
+        more = ", ".join(("", *PARAMETERS)) if self._is_of_several else ""
+        return f"call i32 @lane(i64 {index}, {given}, i64 {row}, i64 {rows}{more})"
+
+
+def _emitter(options: Options, captured: dict[int, str]) -> LaneEmitter:
+    kind_ = WarpEmitter if options.processor.threads_per_lane > 1 else LaneEmitter
+    return kind_(options.processor, captured, checked=options.checked)

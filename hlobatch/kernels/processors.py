@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final, final
 
@@ -36,6 +36,9 @@ class Processor:
         looks: Whether its threads look, now and then, whether the run is to stop.
         entry: What starts them: each thread is a call by the host, or all are a grid, which is started at once.
         near_bytes: Of frames that a thread has at hand, on its own stack; those above lie in the host's memory.
+        threads_per_lane: That run a lane together, each some elements of its arrays.
+        lanes_that_meet: Of so many lanes, threads wait for each other before blocks that are dear, and run one of them
+            at a time.
         own_bytes: Of arrays of a lane, that may lie on the stack of its thread; of arrays of few elements, of which
             LLVM makes registers, four times as many. Chosen by judgement (2026-11): a sixteenth of a stack of ours; and
             on a GPU, which keeps as much for every thread that it might run, so that all of them take some gigabytes.
@@ -52,12 +55,19 @@ class Processor:
     looks: bool = True
     entry: Entry = Entry.CALL
     near_bytes: int = 0
+    threads_per_lane: int = 1
+    lanes_that_meet: int = 1
     own_bytes: int = 1 << 17
 
     @property
     def is_grid(self) -> bool:
         """Whether all threads are started at once."""
         return self.entry is not Entry.CALL
+
+    @property
+    def threads_that_meet(self) -> int:
+        """Threads that wait for each other: those of one lane, or of several."""
+        return self.threads_per_lane * self.lanes_that_meet
 
 
 CPU: Final = Processor("cpu", "cpu")
@@ -85,3 +95,10 @@ NVPTX: Final = Processor(
     near_bytes=2 << 10,
     own_bytes=8 << 10,
 )
+"""An NVIDIA GPU with a thread to each lane."""
+
+MEETING: Final = replace(NVPTX, lanes_that_meet=32)
+"""The same, of which the threads of a warp meet before dear blocks."""
+WARP: Final = replace(NVPTX, side_by_side=False, threads_per_lane=32, near_bytes=0, own_bytes=16 << 10)
+"""The same with a warp to each lane: 32 threads, which run the same instructions at the same time. Arrays of the lane
+lie in memory that they share, those that are its own first: of which a multiprocessor has some 200 kB."""

@@ -67,7 +67,7 @@ class _Product:
         """An element of the result, as a sum."""
         e = self.e
         zero = number(0, self.total)
-        got = e.fold(self.inner, self.total, zero, lambda total, inner: self.with_term(total, index, inner))
+        got = e.fold(self.inner, self.total, zero, lambda so_far, at: self.with_term(so_far, index, at), self.joined)
         return apply(e, "convert_element_type", dtype, got, of=self.total)
 
     def with_term(self, so_far: str, index: list[Index], inner: list[Index]) -> str:
@@ -76,6 +76,10 @@ class _Product:
         batch, left, right = index[:shared], index[shared : shared + of_a], index[shared + of_a :]
         a = self.number(0, self.places(0, batch, left, inner))
         return self.more(so_far, a, self.number(1, self.places(1, batch, right, inner)))
+
+    def joined(self, one: str, other: str) -> str:
+        """Two parts of a sum."""
+        return summed(self.e, self.total, one, other)
 
     def more(self, so_far: str, a: str, b: str) -> str:
         """One more term of a sum, which is rounded together with its product where the processor does that."""
@@ -96,7 +100,9 @@ class _Product:
             def step(so_far: list[str], inner: list[Index]) -> list[str]:
                 return [self.with_term(total, index, inner) for total, index in zip(so_far, indices, strict=True)]
 
-            for total, index in zip(e.fold_several(self.inner, self.total, [zero] * count, step), indices, strict=True):
+            for total, index in zip(
+                e.fold_several(self.inner, [self.total] * count, [zero] * count, step), indices, strict=True
+            ):
                 e.put(apply(e, "convert_element_type", dtype, total, of=self.total), new, e.position(index, shape))
 
         def line(outer: list[Index]) -> None:
@@ -145,9 +151,10 @@ def _with_outer_product(e: Emitter, p: Params, values: Values, out: Out) -> Valu
             term = apply(e, "mul", total.dtype, number_of_row, e.element(other, j))
             e.put(summed(e, total.dtype, e.element(new, at), term), new, at)
 
-        e.loop(width, add)
+        e.each_of(width, add, new.ref)
 
-    e.for_each_looped(list(one.shape), row)
+    with e.at_once():
+        e.for_each_looped(list(one.shape), row)
     return [new]
 
 

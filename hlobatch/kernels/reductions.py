@@ -38,14 +38,17 @@ def _reduction(combine: str, first: Callable[[Any], Any]) -> Rule:
         total = FLOAT32 if is_short_float(dtype) and combine == "add" else dtype  # sums are rounded once
 
         def element(index: list[Index]) -> str:
+            def joined(one: str, other: str) -> str:
+                if combine == "add":
+                    return summed(e, total, one, other)
+                return apply(e, combine, total, one, other)
+
             def step(so_far: str, inner: list[Index]) -> str:
                 at = dict(zip(kept, index, strict=True)) | dict(zip(axes, inner, strict=True))
                 value = e.element(x, e.position([at[k] for k in range(len(x.shape))], x.shape))
-                value = apply(e, "convert_element_type", total, value, of=dtype)
-                add = summed(e, total, so_far, value) if combine == "add" else ""
-                return add or apply(e, combine, total, so_far, value)
+                return joined(so_far, apply(e, "convert_element_type", total, value, of=dtype))
 
-            got = e.fold([x.shape[a] for a in axes], total, number(first(total), total), step)
+            got = e.fold([x.shape[a] for a in axes], total, number(first(total), total), step, joined)
             return apply(e, "convert_element_type", dtype, got, of=total)
 
         return [e.built(dtype, shape, element)]
@@ -78,16 +81,23 @@ def _place_of(is_better: str) -> Rule:
             def candidate(j: Index) -> str:
                 return e.element(x, e.position([*index[:axis], j, *index[axis:]], x.shape))
 
-            best = e.cell(k)
-            e.do(f"store {k} {candidate(0)}, ptr {best}")
+            def chosen(condition: str, new: list[str], old: list[str]) -> list[str]:
+                kinds = zip((k, "i64"), new, old, strict=True)
+                return [e.op(f"select i1 {condition}, {of} {a}, {of} {b}") for of, a, b in kinds]
 
-            def step(where: str, at: list[Index]) -> str:
-                new, old = candidate(at[0]), e.op(f"load {k}, ptr {best}")
-                wins = _wins(e, is_better, x.dtype, new, old)
-                e.do(f"store {k} {e.op(f'select i1 {wins}, {k} {new}, {k} {old}')}, ptr {best}")
-                return e.op(f"select i1 {wins}, i64 {at[0]}, i64 {where}")
+            def step(old: list[str], at: list[Index]) -> list[str]:
+                new = candidate(at[0])
+                return chosen(_wins(e, is_better, x.dtype, new, old[0]), [new, str(at[0])], old)
 
-            return apply(e, "convert_element_type", dtype, e.fold([x.shape[axis]], INT64, "0", step), of=INT64)
+            def joined(one: list[str], other: list[str]) -> list[str]:
+                wins, loses = (_wins(e, is_better, x.dtype, a[0], b[0]) for a, b in ((other, one), (one, other)))
+                is_before = e.op(f"icmp slt i64 {other[1]}, {one[1]}")
+                is_first = e.op(f"and i1 {is_before}, {e.op(f'xor i1 {loses}, true')}")
+                return chosen(e.op(f"or i1 {wins}, {is_first}"), other, one)
+
+            first = [candidate(0), "0"]
+            _, where = e.fold_several([x.shape[axis]], [x.dtype, INT64], first, step, joined)
+            return apply(e, "convert_element_type", dtype, where, of=INT64)
 
         return [e.built(dtype, shape, element)]
 
@@ -130,7 +140,7 @@ def _running(combine: str) -> Rule:
 
         zero = "zeroinitializer" if is_complex(dtype) else number(0, dtype)
         e.do(f"store {k} {zero}, ptr {total}")
-        e.for_each([*shape[:axis], *shape[axis + 1 :]], line)
+        e.each([*shape[:axis], *shape[axis + 1 :]], line, new.ref)
         return [new]
 
     return emit

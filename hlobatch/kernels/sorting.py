@@ -27,7 +27,7 @@ def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
 
         e.loop(shape[axis], lambda i: _insert(e, arrays, place, i))
 
-    e.for_each([*shape[:axis], *shape[axis + 1 :]], line)
+    e.each([*shape[:axis], *shape[axis + 1 :]], line, *(array.ref for array in arrays))
     return arrays
 
 

@@ -198,14 +198,16 @@ class Stacks:
         e.one_of(is_near, BOOL, [far, lambda: move(row, True)])
 
     def _save_all(self, variables: Sequence[str], row: str, is_near: bool) -> None:
-        for v in variables:
-            for cell, leaf, place in self._frame(v, row, is_near):
-                self._save(self.current(cell, leaf), place)
+        with self.emitter.at_once():
+            for v in variables:
+                for cell, leaf, place in self._frame(v, row, is_near):
+                    self._save(self.current(cell, leaf), place)
 
     def _restore_all(self, variables: Sequence[str], row: str, is_near: bool) -> None:
-        for v in variables:
-            for cell, leaf, place in self._frame(v, row, is_near):
-                self._restore(cell, leaf, place)
+        with self.emitter.at_once():
+            for v in variables:
+                for cell, leaf, place in self._frame(v, row, is_near):
+                    self._restore(cell, leaf, place)
 
     def _by_pointer(self, variables: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
         """Variables with a stack, those that move together at once; one that is named twice moves twice."""

@@ -99,6 +99,40 @@ class Text:
         """``body(x)``, where lanes that run at once may have different numbers."""
         body(x)
 
+    # Threads that run a lane together
+
+    def each(self, shape: Sequence[int], body: Callable[[list[Index]], None], *targets: str) -> None:
+        """``body(index)`` for each index of a shape, in any order: none reads what another one writes.
+
+        Args:
+            shape: The shape.
+            body: What is done for an index.
+            *targets: Pointers to all arrays that it writes.
+        """
+        del targets
+        self.for_each(shape, body)
+
+    def each_of(self, count: Index, body: Callable[[Index], None], *targets: str) -> None:
+        """``body(i)`` for each i from 0 up to, and without, ``count``, in any order."""
+        del targets
+        self.loop(count, body)
+
+    def in_turn(
+        self, shape: Sequence[int], apart: Sequence[int], body: Callable[[list[Index]], None], *targets: str
+    ) -> None:
+        """``body(index)`` for each index of a shape, in order, but for those that differ along some axes alone."""
+        del apart, targets
+        self.for_each(shape, body)
+
+    @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """A context in which nothing is read that is written in it."""
+        yield
+
+    def once(self, body: Callable[[], None]) -> None:
+        """``body()``, which writes what only the host reads, once for a lane."""
+        body()
+
     @contextmanager
     def at(self, location: Location) -> Iterator[None]:
         """A context in which instructions are marked as being at a place in the user's source."""
@@ -302,28 +336,56 @@ class Text:
     def fold_several(
         self,
         shape: Sequence[int],
-        dtype: Any,
+        dtypes: Sequence[Any],
         first: Sequence[str],
         step: Callable[[list[str], list[Index]], list[str]],
+        joined: Callable[[list[str], list[str]], list[str]] | None = None,
     ) -> list[str]:
-        """``xs = step(xs, index)`` for each index of a shape, from ``first`` on."""
-        k, totals = kind(dtype), [self.cell(kind(dtype)) for _ in first]
+        """``xs = step(xs, index)`` for each index of a shape, from ``first`` on.
 
-        def keep(xs: Sequence[str]) -> None:
-            for x, total in zip(xs, totals, strict=True):
-                self.do(f"store {k} {x}, ptr {total}")
+        Args:
+            shape: The shape.
+            dtypes: Types of the numbers.
+            first: With what it begins.
+            step: What is done for an index.
+            joined: What joins the numbers of two parts of the indices, of which each began with ``first``; None if all
+                are gone through in order.
+        """
+        del joined
+        totals = Cells(self, dtypes)
+        totals.keep(first)
+        self.for_each(shape, lambda index: totals.keep(step(totals.now(), index)))
+        return totals.now()
 
-        def now() -> list[str]:
-            return [self.op(f"load {k}, ptr {total}") for total in totals]
-
-        keep(first)
-        self.for_each(shape, lambda index: keep(step(now(), index)))
-        return now()
-
-    def fold(self, shape: Sequence[int], dtype: Any, first: str, step: Callable[[str, list[Index]], str]) -> str:
-        """``x = step(x, index)`` for each index of a shape, from ``first`` on."""
+    def fold(
+        self,
+        shape: Sequence[int],
+        dtype: Any,
+        first: str,
+        step: Callable[[str, list[Index]], str],
+        joined: Callable[[str, str], str] | None = None,
+    ) -> str:
+        """``x = step(x, index)`` for each index of a shape, from ``first`` on; ``joined`` as in ``fold_several``."""
         if size(shape) <= MOST_ELEMENTS_UNROLLED:
             for index in itertools.product(*map(range, shape)):
                 first = step(first, list(index))
             return first
-        return self.fold_several(shape, dtype, [first], lambda xs, index: [step(xs[0], index)])[0]
+        both = None if joined is None else lambda xs, ys: [joined(xs[0], ys[0])]
+        return self.fold_several(shape, [dtype], [first], lambda xs, index: [step(xs[0], index)], both)[0]
+
+
+class Cells:
+    """Numbers that change, as those of a sum."""
+
+    def __init__(self, text: Text, dtypes: Sequence[Any]) -> None:
+        self._text, self._kinds = text, [kind(dtype) for dtype in dtypes]
+        self._cells = [text.cell(k) for k in self._kinds]
+
+    def keep(self, xs: Sequence[str]) -> None:
+        """Write all of them."""
+        for k, x, cell in zip(self._kinds, xs, self._cells, strict=True):
+            self._text.do(f"store {k} {x}, ptr {cell}")
+
+    def now(self) -> list[str]:
+        """Read all of them."""
+        return [self._text.op(f"load {k}, ptr {cell}") for k, cell in zip(self._kinds, self._cells, strict=True)]

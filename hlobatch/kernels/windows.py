@@ -71,7 +71,7 @@ def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
         at = [e.plus(i, b) for i, b in zip(index, begin, strict=True)]
         e.put(e.element(update, e.position(index, update.shape)), new, e.position(at, x.shape))
 
-    e.for_each(update.shape, one)
+    e.each(update.shape, one, new.ref)
     return [new]
 
 
@@ -238,7 +238,10 @@ def _scatter(combine: str | None) -> Rule:
 
             windows.when_inside(e, batch, [index[k] for k in window_axes], write, clamp=clamp)
 
-        e.for_each(updates.shape, one)
+        if p["unique_indices"] and not clamp:
+            e.each(updates.shape, one, new.ref)
+        else:
+            e.in_turn(updates.shape, window_axes, one, new.ref)
         return [new]
 
     return emit

@@ -23,6 +23,7 @@ from hlobatch.ir.fate import FATES, NUMBER, Fate
 from hlobatch.kernels import jit
 from hlobatch.kernels.grid import FOR_EVER, Grid
 from hlobatch.kernels.module import KernelModule
+from hlobatch.kernels.processors import Processor
 from hlobatch.kernels.types import NoKernelError
 from hlobatch.runtime.kernel import Frames
 from hlobatch.runtime.kernel_shape import Shape, no_kernel
@@ -50,11 +51,13 @@ class DeviceKernel:
     Attributes:
         shape: The shape that it was made from.
         target: The device.
+        processor: What it has for lanes like these.
         module: The code.
     """
 
     shape: Shape
     target: Target
+    processor: Processor
     module: KernelModule
 
     @classmethod
@@ -73,14 +76,15 @@ class DeviceKernel:
         Raises:
             NoKernelError: There is none; the message says why.
         """
-        if target.processor is None:
+        processor = target.processor_for(shape.program)
+        if processor is None:
             raise NoKernelError(f"code of its own is made for CPUs and NVIDIA's GPUs, and this is for {target.name!r}")
         if shape.is_gang:
             raise NoKernelError("gangs run on CPUs alone")
         jit.check_there()
-        module = shape.module(replace(target.processor, looks=turns), counts=counts, checked=checked)
+        module = shape.module(replace(processor, looks=turns), counts=counts, checked=checked)
         target.check(module.text)
-        return cls(shape, target, module)
+        return cls(shape, target, processor, module)
 
     @property
     def declared_frames(self) -> Frames:
@@ -92,9 +96,9 @@ class DeviceKernel:
     def grid(self, frames: Frames, size: int, turns: int = FOR_EVER) -> Grid:
         """The launch parameters for a number of inputs."""
         entries, stacks = frames.entries
-        threads = self.target.threads_for(size, stacks + self.module.local_bytes)
+        lanes = self.target.lanes_for(size, stacks + self.module.local_bytes, self.processor)
         table = tuple((int(begin), int(count)) for begin, count in entries)
-        return Grid(size, threads, table, stacks, self.module.local_bytes, turns)
+        return Grid(size, lanes, table, stacks, self.module.local_bytes, turns, self.processor.threads_per_lane)
 
     def calling(self, grid: Grid) -> Callable[..., list[Any]]:
         """A function of captured arrays and inputs to ``[results…, stopped, status]``, for JAX to trace.
@@ -105,7 +109,7 @@ class DeviceKernel:
         types = [jax.ShapeDtypeStruct((grid.inputs, *t.shape), t.dtype) for t in shape.result_types]
         status = jax.ShapeDtypeStruct((grid.inputs,), np.int32)
         scratch = jax.ShapeDtypeStruct((grid.scratch_bytes,), np.uint8)
-        counts = [jax.ShapeDtypeStruct((grid.threads, module.blocks, 2), np.uint32)] if module.blocks else []
+        counts = [jax.ShapeDtypeStruct((grid.lanes, module.blocks, 2), np.uint32)] if module.blocks else []
 
         def run(*operands: Any) -> list[Any]:
             given = (*operands, *shape.shared_function(*operands))
@@ -246,11 +250,11 @@ class DeviceRunner:
             BlockStats(block.name, block.location, int(n), int(n), cost)
             for block, n, cost in zip(shape.program.graph, counts, shape.block_costs, strict=True)
         ]
-        threads = self.kernel.grid(self.now.frames, self.size).threads
+        grid = self.kernel.grid(self.now.frames, self.size)
         choice = (
             f"dispatch 'kernel': {self.reason}\ncode of its own for each lane, which takes one input after the other"
         )
-        return RunStats(tuple(blocks), self.size, threads, depth, self.growths, threads, choice)
+        return RunStats(tuple(blocks), self.size, grid.lanes, depth, self.growths, grid.threads, choice)
 
 
 class _TimeOverError(Exception):

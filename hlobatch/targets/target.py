@@ -72,8 +72,13 @@ class Target:
         """Raise ``NoKernelError`` if the code of a grid, as LLVM IR, cannot be compiled here for this machine."""
         raise NotImplementedError
 
-    def threads_for(self, inputs: int, thread_bytes: int) -> int:
-        """Threads of a grid that is to run some inputs, each thread with some memory of its own."""
+    def processor_for(self, program: Program) -> Processor | None:
+        """What code of lanes of a program with explicit stacks is made for; None where there is none yet."""
+        del program
+        return self.processor
+
+    def lanes_for(self, inputs: int, lane_bytes: int, processor: Processor) -> int:
+        """Lanes that run at once in a grid that is to run some inputs, each lane with some memory of its own."""
         raise NotImplementedError
 
     def call(self, text: str, grid: Grid, operands: Sequence[Any], results: Sequence[Any]) -> list[Any]:

@@ -10,6 +10,7 @@ from unittest import mock
 
 import jax
 import numpy as np
+import warps
 
 from hlobatch.kernels import jit
 from hlobatch.kernels.grid import Grid
@@ -20,31 +21,40 @@ from hlobatch.targets.profile import h100
 
 IN_A_LOOP = replace(NVPTX, name="threads", platform="cpu", triple="", math_prefix="", entry=Entry.LOOP)
 """The processor of a GPU, but for names."""
+WARPS = replace(IN_A_LOOP, side_by_side=False, threads_per_lane=32, near_bytes=0)
+"""One that has a warp to each lane, …"""
+WARPS_WITH_LITTLE = replace(WARPS, own_bytes=256)
+"""… and one of little memory that is reached fast."""
+MEETING = replace(IN_A_LOOP, lanes_that_meet=32)
+"""One of which 32 lanes meet before dear blocks."""
 FEW_AT_HAND = replace(IN_A_LOOP, near_bytes=48, own_bytes=64)
 """One that has few frames and arrays at hand."""
 
 
 @dataclass(frozen=True)
 class Threads(Gpu):
-    """Has few threads, so that each takes several inputs."""
+    """Has few threads, so that each takes several inputs; those of a lane take turns from meeting to meeting."""
 
-    most_threads: int = 4
+    most_lanes: int = 4
 
-    def threads_for(self, inputs: int, thread_bytes: int) -> int:
-        del thread_bytes
-        return max(1, min(inputs, self.most_threads))
+    def lanes_for(self, inputs: int, lane_bytes: int, processor: Processor) -> int:
+        del lane_bytes
+        together = processor.lanes_that_meet
+        return max(together, min(inputs, self.most_lanes) // together * together)
 
     def check(self, text: str) -> None:
         jit.check_there()
 
     def call(self, text: str, grid: Grid, operands: Sequence[Any], results: Sequence[Any]) -> list[Any]:
-        code = _compiled(text + grid.constants)
+        compiled = warps.compiled if self.processor.threads_that_meet > 1 else _compiled
+        code = compiled(text + grid.constants)
 
         def run(*given: Any) -> list[Any]:
             arrays = [np.ascontiguousarray(x) for x in given]
             arrays += [np.full((*t.shape,), 0x5A, np.uint8).astype(t.dtype) for t in results]  # what lay in its memory
             table = (ctypes.c_void_p * len(arrays))(*(x.ctypes.data for x in arrays))
-            code.run(ctypes.addressof(table), 0)
+            failed = code.run(ctypes.addressof(table), warps.stacks())
+            assert not failed, "threads of a lane have parted"
             return arrays[len(given) :]
 
         return list(jax.pure_callback(run, results, *operands))

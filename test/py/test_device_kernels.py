@@ -28,6 +28,7 @@ from benchmarks import gpu
 from benchmarks.ahead_of_time import CARDS, Code, assembled, assembler
 from benchmarks.kernels import CASES
 from hlobatch.kernels import jit
+from hlobatch.kernels.processors import MEETING, NVPTX, WARP, Processor
 from hlobatch.runtime import device_kernel
 from hlobatch.runtime.kernel_plan import device_kernel as device_kernel_of
 from hlobatch.targets.gpu import code
@@ -227,15 +228,17 @@ def test_amds_gpus_have_a_reason() -> None:
     assert "NVIDIA" in target_of("rocm").judge(hb.batch(down).trace(NUMBERS).plan.programs.of_a_lane).reason
 
 
+@pytest.mark.parametrize("processor", [NVPTX, MEETING, WARP])
 @pytest.mark.parametrize(("inputs", "bytes_"), [(1, 0), (100, 1 << 20), (10_000, 0), (1_000_000, 64), (50, 1 << 40)])
-def test_threads_of_a_grid(inputs: int, bytes_: int) -> None:
+def test_lanes_of_a_grid(inputs: int, bytes_: int, processor: Processor) -> None:
     """Whole blocks, no more than the card has in flight or there is memory for, and enough for few inputs."""
-    target = Gpu("gpu", target_of("cuda").loop)
-    threads, block = target.threads_for(inputs, bytes_), target.block(inputs)
-    assert threads % block == 0
-    assert block <= threads < inputs + block or threads == block
-    assert threads <= 132 * 2048
-    assert threads == block or threads * bytes_ <= 4 << 30
+    target, each = Gpu("gpu", target_of("cuda").loop), processor.threads_per_lane
+    lanes, block = target.lanes_for(inputs, bytes_, processor), target.block(inputs, each) // each
+    assert lanes % block == 0
+    assert block * each % processor.threads_that_meet == 0
+    assert block <= lanes < inputs + block or lanes == block
+    assert lanes * each <= 132 * 2048
+    assert lanes == block or lanes * bytes_ <= 4 << 30
 
 
 # The call

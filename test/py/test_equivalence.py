@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 import shares
 from neighbors import share_operations
-from on_threads import FEW_AT_HAND, IN_A_LOOP, on_threads
+from on_threads import FEW_AT_HAND, IN_A_LOOP, MEETING, WARPS, WARPS_WITH_LITTLE, on_threads
 from own_code import HAS_LLVM, WITHOUT, WITHOUT_GANG, checking
 from shares import covering, features
 from zoo import (
@@ -37,6 +37,7 @@ from zoo import (
 
 import hlobatch as hb
 from hlobatch import stackless, virtual_machine
+from hlobatch.kernels.processors import Processor
 
 BATCHES = (0, 1, 2, ROWS)
 DEPTH = 64
@@ -151,12 +152,20 @@ def by_kernel(*, dispatch: str = "kernel", checked: bool = False, in_jit: bool =
     return run
 
 
-def by_grid(*, in_jit: bool = False, checked: bool = False, **options: Any) -> Run:
-    """As code of its own for each lane on a GPU, whose threads a CPU runs one after the other."""
+def by_grid(*processors: Processor, in_jit: bool = False, checked: bool = False, **options: Any) -> Run:
+    """As code of its own for each lane on a GPU, whose threads a CPU runs one after the other.
+
+    Args:
+        *processors: What the GPU is, and what it is where accesses are checked.
+        in_jit: Whether it is within a user's `jax.jit`.
+        checked: Whether each access to memory is checked.
+        **options: Of `hb.batch`.
+    """
+    usual, little = processors or (IN_A_LOOP, FEW_AT_HAND)
     run = by_kernel(in_jit=in_jit, checked=checked, **options)
 
     def there(program: ZooProgram, batch: int) -> Any:
-        with on_threads(FEW_AT_HAND if checked else IN_A_LOOP):
+        with on_threads(little if checked else usual):
             return run(program, batch)
 
     return there
@@ -240,6 +249,9 @@ KERNELS: dict[str, Run] = {
     "kernel_unoptimized": by_kernel(optimizations=UNOPTIMIZED),
     "grid": by_grid(max_stack_depth=21, checked=True),
     "grid_inside_jit": by_grid(in_jit=True, max_stack_depth=DEPTH),
+    "warps": by_grid(WARPS, WARPS_WITH_LITTLE, max_stack_depth=22, checked=True),
+    "warps_inside_jit": by_grid(WARPS, WARPS, in_jit=True, max_stack_depth=DEPTH),
+    "meeting": by_grid(MEETING, MEETING, max_stack_depth=23, checked=True),
     "gang": by_kernel(dispatch="gang"),
     "gang_checked": by_kernel(dispatch="gang", checked=True, max_stack_depth=1),
     "gang_threads": by_kernel(dispatch="gang", threads=3),

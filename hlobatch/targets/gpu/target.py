@@ -46,7 +46,9 @@ FEW_INPUTS: Final = 1 << 14
 of 32, continuation took 0.87 of the time for a thousand inputs, and 0.95 for ten thousand, and others as long; for a
 million, Fibonacci took 1.2 times as long, and Mandelbrot 1.5 times."""
 THREADS_OF_A_CORE: Final = 2048
-"""Threads that a multiprocessor has in flight, at most."""
+"""Threads that a multiprocessor has in flight, at most, …"""
+BLOCKS_OF_A_CORE: Final = 32
+"""… and blocks of them."""
 MOST_SCRATCH_BYTES: Final = 4 << 30
 """Memory that the threads of a grid may take: where it is more, fewer threads take the inputs in turn."""
 
@@ -90,21 +92,23 @@ class Gpu(Target):
 
     # How a grid is started
 
-    def block(self, inputs: int) -> int:
-        """Threads of a block."""
-        return 32 if inputs <= FEW_INPUTS else 64
+    def block(self, inputs: int, each: int = 1) -> int:
+        """Threads of a block; of several to a lane, those of one, which then have its memory for themselves."""
+        return each if each > 1 else 32 if inputs <= FEW_INPUTS else 64
 
-    def threads_for(self, inputs: int, thread_bytes: int) -> int:
-        """Threads of a grid: one for each input, as far as the card has them in flight and the memory for them."""
-        block = self.block(inputs)
-        most = min(self.cores * THREADS_OF_A_CORE, MOST_SCRATCH_BYTES // max(thread_bytes, 1))
+    def lanes_for(self, inputs: int, lane_bytes: int, processor: Processor) -> int:
+        """One for each input, as far as the card has threads in flight and memory for them; whole blocks."""
+        each = processor.threads_per_lane
+        block = self.block(inputs, each) // each
+        most = THREADS_OF_A_CORE if each == 1 else BLOCKS_OF_A_CORE
+        most = min(self.cores * most, MOST_SCRATCH_BYTES // max(lane_bytes, 1))
         return max(block, min(-(-inputs // block) * block, most // block * block))
 
     def check(self, text: str) -> None:
         code.needed_library(text)
 
     def call(self, text: str, grid: Grid, operands: Sequence[Any], results: Sequence[Any]) -> list[Any]:
-        block = self.block(grid.inputs)
+        block = self.block(grid.inputs, grid.threads_per_lane)
         sizes = {f"{what}_{axis}": 1 for what in ("grid", "block") for axis in "xyz"}
         sizes |= {"grid_x": -(-grid.threads // block), "block_x": block, "shared_mem_bytes": 0}
         call = jax.ffi.ffi_call(CALL, results)

@@ -1,0 +1,320 @@
+"""The emitter of a lane that the threads of a warp run together, as a GPU does where a lane's values are arrays.
+
+All threads run the same text. Control and numbers are the same in each: every thread computes them. An array of more
+than a few elements lies in memory that the threads share, and each thread does what is to be done with some of its
+elements: thread ``t`` of 32 those at ``t``, ``t + 32``, and so on. Sums of elements are joined by exchanging numbers
+between threads. What has to be done in order is done by one thread.
+
+::
+
+    x = a + b, of 100 elements      ==>      meet; for i = t, t + 32, … < 100: x[i] = a[i] + b[i]; meet
+    s = sum(x)                      ==>      p = x[t] + x[t + 32] + …; s = p of all threads
+
+Threads **meet** (a barrier) so that between two meetings no thread reads or writes what another one writes: before an
+array is read that was written since they met last, or written that was read or written since. What is known of an array
+is whether it was; and whether element ``i`` was touched by thread ``i`` of 32 alone, which may do so again without a
+meeting, as in a chain of operations on vectors. Where ways of control join, nothing is known.
+
+While each thread works on elements of its own, threads are **apart**: their numbers differ, and they do not meet.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from typing import Any, Final
+
+import numpy as np
+
+from hlobatch.kernels.lane import LaneEmitter
+from hlobatch.kernels.processors import Processor
+from hlobatch.kernels.text import MOST_ELEMENTS_UNROLLED, Cells, Index, Text
+from hlobatch.kernels.types import NoKernelError, kind, size
+from hlobatch.kernels.values import Value
+
+THREAD: Final = "%t"
+"""The register with the number of a thread among those of its lane."""
+NEAR: Final = "%near"
+"""The pointer to memory that the threads of a lane share and reach fast."""
+PARAMETERS: Final = (f"ptr {NEAR}", f"i64 {THREAD}")
+_FIRST: Final = "%is_first"
+_ALIGNED_BYTES: Final = 16
+_WORD: Final = 32
+_ADDRESS: Final = re.compile(r"getelementptr \S+, ptr ([^,]+),")
+_ONLY_READ: Final = ("%in", "%captured", "%shared", "%own", "@")
+"""What names of pointers begin with to memory that is written by nobody."""
+
+
+class Touched:
+    """What was read and written since threads have met.
+
+    Attributes:
+        read: For each memory, how: 0 if by any thread, else the bytes of an element ``i`` that thread ``i`` of all has.
+        written: The same.
+    """
+
+    def __init__(self) -> None:
+        self.read: dict[str, set[int]] = {}
+        self.written: dict[str, set[int]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self.read or self.written)
+
+    def note(self, memory: str, how: int, *, writes: bool) -> None:
+        """Some of it was read or written."""
+        (self.written if writes else self.read).setdefault(memory, set()).add(how)
+
+    def add(self, later: Touched) -> None:
+        """What comes then, without a meeting."""
+        for mine, other in ((self.read, later.read), (self.written, later.written)):
+            for memory, how in other.items():
+                mine.setdefault(memory, set()).update(how)
+
+    def waits_for(self, before: Touched) -> bool:
+        """Whether threads have to meet first: one reads what another has written, or writes what that had."""
+        pairs = (self.read, before.written), (self.written, before.read), (self.written, before.written)
+        return any(_by_others(now[m], then[m]) for now, then in pairs for m in now.keys() & then.keys())
+
+
+def _by_others(now: set[int], then: set[int]) -> bool:
+    return len(now | then) > 1 or 0 in now
+
+
+class WarpEmitter(LaneEmitter):
+    """Emits the code of a lane for several threads.
+
+    Attributes:
+        threads: That run the lane.
+    """
+
+    def __init__(self, processor: Processor, captured: dict[int, str], *, checked: bool) -> None:
+        super().__init__(processor, captured, checked=checked)
+        self.threads = processor.threads_per_lane
+        self.heads.append(f"  {_FIRST} = icmp eq i64 {THREAD}, 0")
+        self._of_each: set[str] = set()
+        self._places = 0
+        self._roots: dict[str, str] = {}
+        self._apart = False
+        self._element: Index = ""
+        self._before: Touched | None = None
+        self._now: Touched | None = None
+
+    # Meetings
+
+    def label(self, name: str) -> None:
+        if self._now is None:
+            self._before = None
+        super().label(name)
+
+    def _meeting(self) -> str:
+        return f"  call void @meet(i64 {self._place()}) convergent"
+
+    def _place(self) -> int:
+        """The number of a place where threads meet or exchange numbers, which is the same for all that do."""
+        self._places += 1
+        return self._places
+
+    @contextmanager
+    def at_once(self) -> Iterator[None]:
+        if self._now is not None:
+            yield
+            return
+        begin, self._now = len(self.lines), Touched()
+        yield
+        now, self._now = self._now, None
+        if self._before is not None and not now.waits_for(self._before):
+            self._before.add(now)
+        elif now:
+            self.lines.insert(begin, self._meeting())
+            self._before = now
+
+    def once(self, body: Callable[[], None]) -> None:
+        if self._apart:
+            body()
+        else:
+            self.when(_FIRST, body)
+
+    # Memory
+
+    def new_memory(self, dtype: Any, elements: int) -> str:
+        """Few elements are each thread's own, as numbers are; others are shared."""
+        taken = max(elements, 1) * np.dtype(dtype).itemsize
+        taken += -taken % _ALIGNED_BYTES
+        if elements <= MOST_ELEMENTS_UNROLLED:
+            self.own_bytes += taken
+            name = Text.memory(self, dtype, elements)
+            self._of_each.add(name)
+            return name
+        if self._apart:
+            raise NoKernelError("what one thread does of what a warp does wants an array of its own")
+        name = self.new("m")
+        if self.near_bytes + taken <= self.processor.own_bytes:
+            self.heads.append(f"  {name} = getelementptr i8, ptr {NEAR}, i64 {self.near_bytes}")
+            self.near_bytes += taken
+        else:
+            self.heads.append(f"  {name} = getelementptr i8, ptr %local, i64 {self.local_bytes}")
+            self.local_bytes += taken + -taken % 64
+        return name
+
+    def op(self, text: str) -> str:
+        found = super().op(text)
+        if address := _ADDRESS.match(text):
+            self._roots[found] = self._root(address[1])
+        return found
+
+    def _root(self, pointer: str) -> str:
+        """What memory a pointer points into, by the name of that."""
+        return self._roots.get(pointer, pointer)
+
+    def _is_own(self, pointer: str) -> bool:
+        """Whether it points to memory of which each thread has its own."""
+        return self._root(pointer) in self._of_each
+
+    def load(self, pointer: str, dtype: Any, i: Index = 0, *, within: int | None = None) -> str:
+        if not self._is_own(pointer) and not self._root(pointer).startswith(_ONLY_READ):
+            with self.at_once() if not self._apart else nullcontext():
+                self._touch(pointer, dtype, i, writes=False)
+        return super().load(pointer, dtype, i, within=within)
+
+    def store(self, x: str, pointer: str, dtype: Any, i: Index = 0, *, within: int | None = None) -> None:
+        if self._is_own(pointer):
+            super().store(x, pointer, dtype, i, within=within)
+            return
+        if self._apart:
+            self._touch(pointer, dtype, i, writes=True)
+            super().store(x, pointer, dtype, i, within=within)
+            return
+        self.check(i, within)
+        with self.at_once():
+            self._touch(pointer, dtype, i, writes=True)
+            self.when(_FIRST, lambda: super(WarpEmitter, self).store(x, pointer, dtype, i))
+
+    def _touch(self, pointer: str, dtype: Any, i: Index, *, writes: bool) -> None:
+        """Note that an element is read or written."""
+        assert self._now is not None
+        is_of_thread = self._apart and pointer == self._root(pointer) and i == self._element
+        self._now.note(self._root(pointer), np.dtype(dtype).itemsize if is_of_thread else 0, writes=writes)
+
+    def copy_to(self, value: Value, pointer: str) -> None:
+        if self._is_own(pointer):
+            for i in range(size(value.shape)) if value.element is None else ():
+                self.store(self.element(value, i), pointer, value.dtype, i)
+            if value.element is not None:
+                super().copy_to(value, pointer)
+            return
+
+        def one(i: Index) -> None:
+            self.store(self.element(value, i), pointer, value.dtype, i)
+
+        self.each_of(size(value.shape), one, pointer)
+
+    # What threads share
+
+    def each(self, shape: Sequence[int], body: Callable[[list[Index]], None], *targets: str) -> None:
+        if self._is_for_all(targets):
+            super().each(shape, body, *targets)
+        else:
+            self.each_of(size(shape), lambda i: body(self.unravelled(i, shape)), *targets)
+
+    def each_of(self, count: Index, body: Callable[[Index], None], *targets: str) -> None:
+        if self._is_for_all(targets):
+            super().each_of(count, body, *targets)
+            return
+        with self.at_once():
+            self._divided(count, body)
+
+    def in_turn(
+        self, shape: Sequence[int], apart: Sequence[int], body: Callable[[list[Index]], None], *targets: str
+    ) -> None:
+        """All threads together for each window that has elements for them; else one thread does it all."""
+        if self._is_for_all(targets):
+            super().in_turn(shape, apart, body, *targets)
+            return
+        window = [shape[axis] for axis in apart]
+        if size(window) <= MOST_ELEMENTS_UNROLLED:
+            self.each((), lambda _: self.for_each(shape, body), *targets)
+            return
+        others = [axis for axis in range(len(shape)) if axis not in apart]
+
+        def whole(known: list[Index]) -> None:
+            def one(inside: list[Index]) -> None:
+                at = dict(zip(others, known, strict=True)) | dict(zip(apart, inside, strict=True))
+                body([at[axis] for axis in range(len(shape))])
+
+            self.each(window, one, *targets)
+
+        self.for_each([shape[axis] for axis in others], whole)
+
+    def _is_for_all(self, targets: Sequence[str]) -> bool:
+        """Whether every thread does all of it, since it writes memory of its own."""
+        return self._apart or all(map(self._is_own, targets))
+
+    def _divided(self, count: Index, body: Callable[[Index], None]) -> None:
+        """``body(i)`` for each i below ``count``, each by one thread."""
+        self._apart = True
+        if isinstance(count, int) and count <= self.threads:
+            self._below(count, THREAD if count > 1 else 0, body)
+        else:
+            steps: Index = (
+                -(-count // self.threads)
+                if isinstance(count, int)
+                else self.op(f"sdiv i64 {self.op(f'add i64 {count}, {self.threads - 1}')}, {self.threads}")
+            )
+            self.loop(steps, lambda step: self._below(count, self.plus(self.times(step, self.threads), THREAD), body))
+        self._apart = False
+
+    def _below(self, count: Index, i: Index, body: Callable[[Index], None]) -> None:
+        if count == 0:
+            return
+        self._element = i
+        if isinstance(count, int) and count % self.threads == 0:
+            body(i)
+        else:
+            self.when(_FIRST if i == 0 else self.op(f"icmp slt i64 {i}, {count}"), lambda: body(i))
+
+    # Sums
+
+    def fold_several(
+        self,
+        shape: Sequence[int],
+        dtypes: Sequence[Any],
+        first: Sequence[str],
+        step: Callable[[list[str], list[Index]], list[str]],
+        joined: Callable[[list[str], list[str]], list[str]] | None = None,
+    ) -> list[str]:
+        if self._apart or joined is None or size(shape) <= MOST_ELEMENTS_UNROLLED:
+            return super().fold_several(shape, dtypes, first, step, joined)
+        parts = Cells(self, dtypes)
+        parts.keep(first)
+        with self.at_once():
+            self._divided(size(shape), lambda i: parts.keep(step(parts.now(), self.unravelled(i, shape))))
+        xs, far = parts.now(), self.threads // 2
+        while far:
+            other = self.op(f"xor i64 {THREAD}, {far}")
+            xs = joined(xs, [self._of_thread(x, dtype, other) for x, dtype in zip(xs, dtypes, strict=True)])
+            far //= 2
+        return [self._of_thread(x, dtype, "0") for x, dtype in zip(xs, dtypes, strict=True)]
+
+    def _of_thread(self, x: str, dtype: Any, thread: str) -> str:
+        """The number that another thread has, which all of them ask for at once."""
+        k = kind(dtype)
+        bits = int(k[1:]) if k[0] == "i" else 8 * np.dtype(dtype).itemsize
+        whole = x if k == f"i{bits}" else self.op(f"bitcast {k} {x} to i{bits}")
+        if bits <= _WORD:
+            got = self._of_word(self._resized(whole, bits, _WORD), thread)
+            found = self._resized(got, _WORD, bits)
+        else:
+            found = "0"
+            for first in range(0, bits, _WORD):
+                part = self._resized(self.op(f"lshr i{bits} {whole}, {first}"), bits, _WORD)
+                got = self._resized(self._of_word(part, thread), _WORD, bits)
+                found = self.op(f"or i{bits} {found}, {self.op(f'shl i{bits} {got}, {first}')}")
+        return found if k == f"i{bits}" else self.op(f"bitcast i{bits} {found} to {k}")
+
+    def _resized(self, x: str, bits: int, to: int) -> str:
+        """A word with zeros before it, or without what is before."""
+        return x if bits == to else self.op(f"{'zext' if bits < to else 'trunc'} i{bits} {x} to i{to}")
+
+    def _of_word(self, x: str, thread: str) -> str:
+        return self.op(f"call i32 @of_thread(i32 {x}, i64 {thread}, i64 {self._place()}) convergent")

@@ -1,0 +1,206 @@
+"""A warp to a lane, and lanes of a warp that meet before dear blocks: right on a CPU, whose threads run in any order.
+
+The text is the one that a GPU has; threads run until they meet, one at a time, in an order by chance (``warps.py``).
+"""
+
+import itertools
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+from unittest import mock
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import warps
+from on_threads import MEETING, WARPS, WARPS_WITH_LITTLE, on_threads
+from own_code import checking, needs_llvm
+
+import hlobatch as hb
+from hlobatch.kernels import processors
+from hlobatch.kernels.processors import Processor
+from hlobatch.kernels.warp import WarpEmitter
+from hlobatch.runtime.kernel_plan import device_kernel
+from hlobatch.targets.gpu import code
+from hlobatch.targets.registry import target_of
+
+pytestmark = [
+    needs_llvm,
+    pytest.mark.skipif(not warps.IS_HERE, reason="the threads of a warp have stacks of their own on x86-64"),
+]
+
+SEEDS = np.arange(2, dtype=np.int32)
+
+
+def turned(x, n):
+    """Elements that come from other threads, sums, and one element that all threads read before it is overwritten."""
+    while n > 0:
+        y = x[::-1] + jnp.sum(x)
+        x = (y % 7) * x[n]
+        n = n - 1
+    return x
+
+
+def vectors(seed):
+    x = jnp.sin(jnp.arange(40.0) * (seed + 1))
+    a = jnp.cos(jnp.arange(40.0)[:, None] * x)
+    places = jnp.arange(40) * 7 % 11
+    total = 0.0
+    while seed >= 0:
+        x = jnp.sort(a @ x)[::-1]
+        x = x.at[places].add(jnp.cumsum(x @ a))
+        x = x.at[3].set(jnp.max(x)).at[5].set(jnp.nan_to_num(x[2] / x[3]))
+        x = x / (1 + jnp.abs(x).max())
+        a = jnp.outer(x, x) + a.T
+        total = total + jnp.argmax(x) + x @ x
+        seed = seed - 1
+    return total, x, a[:2, :3], jnp.argmin(a, axis=1), jnp.any(x > 0.5)
+
+
+def best_of(seed):
+    """Ties, of which the first wins, NaN, which wins against all, and whole numbers, truths and complex numbers."""
+    x = jnp.arange(70) * 31 % 10 + seed
+    y = jnp.where(x == 4, jnp.nan, x * 1.0)
+    z = x + 1j * jnp.flip(x)
+    return (
+        jnp.argmax(x),
+        jnp.argmin(y),
+        jnp.sum(z),
+        jnp.prod(z[:12] / 9),
+        jnp.min(x),
+        jnp.all(x >= 0),
+        jnp.sum(x % 2 == 0),
+    )
+
+
+def deep(seed):
+    """Frames that have arrays and numbers, as in a recursion that is far from its end."""
+
+    def down(x, n):
+        if n == 0:
+            return x
+        y = down(x[::-1] + n, n - 1)
+        return y * 2 - x + down(y, n - 2 if n > 1 else 0)
+
+    return down(jnp.arange(50) + seed, seed + 4)
+
+
+def solved(seed):
+    a = jnp.sin(jnp.arange(100.0).reshape(10, 10) * (seed + 1)) + 8 * jnp.eye(10)
+    x = jnp.ones(10)
+    while seed >= 0:
+        x = jnp.linalg.solve(a, x) + jnp.linalg.cholesky(a @ a.T)[9] + jnp.linalg.qr(a)[1][0]
+        seed = seed - 1
+    return x
+
+
+def run(function: Callable[..., Any], *given: Any, on: Processor = WARPS, **options: Any) -> Any:
+    with on_threads(on):
+        return jax.tree.map(np.asarray, hb.batch(function, dispatch="kernel", **options)(*given))
+
+
+# A warp to a lane
+
+
+@pytest.mark.parametrize("function", [vectors, best_of, deep, pytest.param(solved, marks=pytest.mark.slow)])
+def test_values(function: Callable[..., Any]) -> None:
+    """Those of a lane that one thread runs; checked to stay within arrays, with memory of each kind."""
+    wanted = hb.batch(function, dispatch="kernel")(SEEDS)
+    with checking():
+        found = run(function, SEEDS, on=WARPS_WITH_LITTLE, max_stack_depth=3)
+    jax.tree.map(lambda got, want: np.testing.assert_allclose(got, want, rtol=2e-4, atol=1e-4), found, wanted)
+
+
+def test_a_missing_meeting_is_found() -> None:
+    """One where `x` is read that the turn before wrote, and one before `x` is written, of which all have read."""
+    x, n = np.arange(140, dtype=np.int32).reshape(2, 70) % 9, np.asarray([3, 6], np.int32)
+    wanted = np.asarray(hb.batch(turned)(x, n))
+    meeting = WarpEmitter._meeting
+
+    def is_right_without(left_out: int) -> bool:
+        made = itertools.count()
+
+        def some(self: WarpEmitter) -> str:
+            return "" if next(made) == left_out else meeting(self)
+
+        with mock.patch.object(WarpEmitter, "_meeting", some):
+            return np.array_equal(run(turned, x, n), wanted)
+
+    assert is_right_without(-1)
+    assert not is_right_without(1)
+    assert not is_right_without(3)
+
+
+def test_threads_that_part_are_found() -> None:
+    """A thread that is over while others wait for it, as it would hang on a GPU."""
+    with (
+        mock.patch.object(WarpEmitter, "_of_word", lambda self, x, thread: x),
+        pytest.raises(Exception, match="parted"),
+    ):
+        run(lambda x: turned(x, jnp.sum(x) % 5), np.arange(140).reshape(2, 70))
+
+
+def test_statistics_and_limits() -> None:
+    def down(x, n):
+        while n != 0:
+            x, n = x[::-1] + 1, n - 1
+        return x
+
+    x, n = np.zeros((6, 40), np.int32), np.asarray([3, 0, 9, 2, 30, 1], np.int32)
+    with on_threads(WARPS):
+        batched = hb.batch(down, dispatch="kernel")
+        found, stats = batched.with_stats(x, n)
+        with pytest.raises(hb.StepLimitError) as steps:
+            hb.batch(down, dispatch="kernel", max_steps=20)(x, n)
+    _, wanted = hb.batch(down, dispatch="kernel").with_stats(x, n)
+    assert found[:, 0].tolist() == n.tolist()
+    assert [b.executions for b in stats.blocks] == [b.executions for b in wanted.blocks]
+    assert list(steps.value.unfinished) == [4]
+
+
+def test_what_a_gpu_is_given() -> None:
+    """Arrays in memory that a warp shares, none in memory of a thread; meetings, and numbers that are exchanged."""
+    text = ptx(turned, np.zeros((1, 70), np.int32), np.zeros(1, np.int32), processor=processors.WARP)
+    assert {"bar.warp.sync", "shfl.sync.idx.b32", "st.shared.b32"} <= {word for word in text.split() if "." in word}
+    assert ".local" not in text
+    assert "redux" not in text
+
+
+# Lanes that meet
+
+
+def parting(x, n):
+    """Lanes that come to a dear block by different ways, at different times, after cheap loops of different lengths."""
+    total = 0.0
+    while n > 0:
+        m = n * 7 % 5
+        while m > 0:
+            total, m = total + 1, m - 1
+        if n % 3 == 0:
+            x = jnp.tanh(jnp.exp(-x) @ jnp.cos(x) + x)
+        else:
+            total = total + jnp.sum(x)
+        n = n - 1
+    return total, x
+
+
+def test_lanes_that_meet() -> None:
+    x = np.linspace(-1, 1, 70 * 12, dtype=np.float32).reshape(70, 12)
+    n = (np.arange(70, dtype=np.int32) * 13) % 11
+    wanted = hb.batch(parting, dispatch="kernel")(x, n)
+    found = run(parting, x, n, on=MEETING)
+    jax.tree.map(lambda got, want: np.testing.assert_allclose(got, want, rtol=1e-5), found, wanted)
+
+
+def test_only_dear_blocks_are_met_at() -> None:
+    """A loop of numbers has none."""
+    x, n = np.zeros((1, 12), np.float32), np.zeros(1, np.int32)
+    assert "redux.sync.min.u32" in ptx(parting, x, n, processor=processors.MEETING)
+    assert "redux" not in ptx(lambda n: n if n < 2 else n - 1, n, processor=processors.MEETING)
+
+
+def ptx(function: Callable[..., Any], *given: Any, processor: Processor) -> str:
+    target = replace(target_of("cuda"), processor=processor)
+    kernel = device_kernel(hb.batch(function, dispatch="kernel").trace(*given).plan, target)
+    return code.ptx(kernel.module.text + kernel.grid(kernel.declared_frames, 100).constants, (8, 0))
