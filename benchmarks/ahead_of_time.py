@@ -2,7 +2,7 @@
 
     python -m benchmarks.ahead_of_time cuda fibonacci --inputs 10000 --dispatch kernel
     python -m benchmarks.ahead_of_time tpu  fibonacci
-    python -m benchmarks.ahead_of_time ptxas
+    python -m benchmarks.ahead_of_time ptxas [WORKLOAD]
 
 XLA's compilers for both run where neither is: the one for NVIDIA's GPUs is told in words which card it compiles for.
 They come with packages, each in an environment of its own (Python 3.12 or later; there is no driver needed):
@@ -13,14 +13,14 @@ They come with packages, each in an environment of its own (Python 3.12 or later
 It prints how long that took, the memory that a run takes, and what a run does: for a GPU the kernels and the loops that
 the host runs, one on a line, those within a loop indented; for a TPU how often each kind of operation occurs, and the
 cycles that the compiler expects of each fusion. Of code of a lane's own it prints the registers, the stack and the
-spills that `ptxas` reports. `ptxas` in place of a platform prints that table for all workloads and three cards.
+spills that `ptxas` reports. `ptxas` in place of a platform prints that table for a workload, or all of them and the
+samplers, for three cards and all forms of such code: a thread to each lane, threads that meet, and a warp to each lane.
 """
 
 from __future__ import annotations
 
 import argparse
 import collections
-import importlib
 import os
 import re
 import shutil
@@ -57,23 +57,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run what the command line asks for; returns the exit status."""
     parser = argparse.ArgumentParser("python -m benchmarks.ahead_of_time", description=__doc__)
     parser.add_argument("platform", choices=["cuda", "tpu", "ptxas"])
-    parser.add_argument("workload", nargs="?", default="fibonacci", help="one of benchmarks/kernels.py")
+    parser.add_argument("workload", nargs="?", help="one of benchmarks/kernels.py; fibonacci if none is named")
     parser.add_argument("--inputs", type=int, help="in the batch; as many as the workload has if not given")
     parser.add_argument("--dispatch", default="auto", help="as in hb.batch")
     args = parser.parse_args(arguments)
     if args.platform == "ptxas":
         os.environ["JAX_PLATFORMS"] = "cpu"
-        for line in table():
+        for line in table(args.workload):
             print(line, flush=True)
         return 0
     with tempfile.TemporaryDirectory() as folder:
         prepare(args.platform, folder)
-        traced = traced_for(args.platform, args.workload, args.inputs, args.dispatch)
+        workload = args.workload or "fibonacci"
+        traced = traced_for(args.platform, workload, args.inputs, args.dispatch)
         compiled, seconds = compile_for(args.platform, traced)
         print(f"compiled in {seconds:.2f} s; {compiled.memory_analysis().temp_size_in_bytes:,} bytes of memory")
         print(*(of_gpu(folder) if args.platform == "cuda" else of_tpu(compiled.as_text())), sep="\n")
         if args.dispatch == "kernel":
-            print(header(), reported(args.workload, Code.of(traced)), sep="\n")
+            print(header(), reported(workload, Code.of(traced)), sep="\n")
     return 0
 
 
@@ -89,11 +90,13 @@ def prepare(platform: str, folder: str) -> None:
 def traced_for(platform: str, workload: str, inputs: int | None, dispatch: str) -> Any:
     """A workload as it is traced where JAX has such devices."""
     import hlobatch as hb
+    from benchmarks.gpu import SAMPLED, of_sampler, of_workload
     from benchmarks.kernels import CASES
 
-    name, made, count = CASES[workload]
-    module = importlib.import_module(f"benchmarks.workloads.{workload}")
-    function, arguments = getattr(module, name), getattr(module, made)(inputs or count)
+    if workload in SAMPLED:
+        function, arguments = of_sampler(workload, inputs or 1000)
+    else:
+        function, arguments = of_workload(workload, inputs or CASES[workload][-1])
     static = tuple(function.static)
     with elsewhere(platform):
         return hb.batch(function.function, in_axes=function.in_axes, static_argnames=static, dispatch=dispatch).trace(
@@ -228,13 +231,15 @@ def reported(name: str, code: Code) -> str:
     return f"| {name} | {cells} | {code.stack_bytes:,} | {code.local_bytes:,} |"
 
 
-def table() -> Iterator[str]:
-    """The table of all workloads."""
-    from benchmarks.kernels import CASES
+def table(workload: str | None = None) -> Iterator[str]:
+    """The table of a workload, or of all that are measured on a GPU, in each form of code of its own."""
+    from benchmarks.gpu import FORMS, SIZES, in_form
 
     yield header()
-    for name in CASES:
-        yield reported(name, Code.of(traced_for("cuda", name, None, "kernel")))
+    for name in [workload] if workload else SIZES:
+        traced = traced_for("cuda", name, None, "kernel")
+        for form in FORMS:
+            yield reported(f"{name}, {form}", in_form(form, lambda traced=traced: Code.of(traced))())
 
 
 if __name__ == "__main__":

@@ -1,12 +1,17 @@
-"""Code of its own for each lane against XLA's loop and lockstep `vmap` on a GPU: `python -m benchmarks.gpu`.
+"""Code of its own for each lane, in three forms, against XLA's loop and lockstep `vmap` on a GPU.
 
-    python -m benchmarks.gpu [--seconds S] [--processes N] [--json FILE] [workload …]
+    python -m benchmarks.gpu [--seconds S] [--processes N] [--forms thread,warp] [--json FILE] [workload …]
+
+The forms are a thread to each lane, such threads of which those of a warp meet before dear blocks, and a warp to each
+lane (`hlobatch/targets/gpu/forms.py`). A workload runs in the form that is chosen for it and in those that are not
+hopeless; `--forms` says in which else.
 
 In under eight minutes: first everything is compiled, in processes side by side that share JAX's persistent cache; then
 one workload after the other is timed, each in a process of its own, runs interleaved, medians of their times. A row
-says how many times as fast as XLA's loop code of its own is, and which share of all numbers is the same to the last
-bit; a form that fails has its error in place of a time. Where own code is ahead on the workloads that it is chosen for,
-`chooses_own_code` in `hlobatch/targets/gpu/target.py` may be turned on.
+says how many times as fast as XLA's loop the form is that is chosen, which is in bold type, and which share of all
+numbers is the same to the last bit; a form that fails has its error in place of a time. Where own code is ahead on the
+workloads that it is chosen for, `chooses_own_code` in `hlobatch/targets/gpu/target.py` may be turned on, and where
+another form than the chosen one is ahead, `Forms` in `forms.py` is what to change.
 """
 
 from __future__ import annotations
@@ -24,6 +29,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
+from unittest import mock
 
 SIZES: Final = {
     "fibonacci": 100_000,
@@ -49,9 +55,16 @@ SAMPLED: Final = {"gaussian": 4, "eight_schools": 10, "funnel": 10}
 """Those that are samplers, and how many draws each chain makes."""
 RUNS: Final = 5
 MOST_SECONDS_OF_RUNS: Final = 4.0
-HEAD: Final = """\
-| workload, inputs | own, ms | XLA's loop, ms | times as fast | lockstep `vmap`, ms | same bits | first calls, s |
-|---|---|---|---|---|---|---|"""
+FORMS: Final = ("thread", "meeting", "warp")
+"""Of code of its own, by what `HLOBATCH_OWN_CODE` calls them."""
+HOPELESS: Final = 8.0
+"""Times fewer operations in a row in a warp from which a thread to a lane is left out, which takes seconds, …"""
+USELESS: Final = 1.2
+"""… and up to which a warp is: its threads would all do the same."""
+HEAD: Final = f"""\
+| workload, inputs | {", ms | ".join(FORMS)}, ms | XLA's loop, ms | times as fast | lockstep `vmap`, ms | same bits | \
+first calls, s |
+|---|---|---|---|---|---|---|---|---|"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -60,18 +73,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(SIZES)}; all if none is named")
     parser.add_argument("--seconds", type=float, default=450, help="after which no workload is begun")
     parser.add_argument("--processes", type=int, default=9, help="that compile side by side")
+    parser.add_argument("--forms", type=lambda text: text.split(","), help=f"some of {', '.join(FORMS)}")
     parser.add_argument("--inputs", type=int, help="in place of each workload's own number")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there")
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args(arguments)
     names = args.names or list(SIZES)
     if args.one:
-        print(json.dumps(figures(names[0], args.inputs or SIZES[names[0]])))
+        print(json.dumps(figures(names[0], args.inputs or SIZES[names[0]], args.forms)))
         return 0
     rows = measured(names, args)
     if args.json:
         args.json.write_text(json.dumps(rows, indent=1) + "\n")
-    return int(any(isinstance(row.get("own"), str) for row in rows))
+    return int(any("failed" in row or any(isinstance(row.get(form), str) for form in FORMS) for row in rows))
 
 
 def measured(names: Sequence[str], args: argparse.Namespace) -> list[dict[str, Any]]:
@@ -86,17 +100,18 @@ def measured(names: Sequence[str], args: argparse.Namespace) -> list[dict[str, A
         }
 
         def run(name: str, end: float) -> dict[str, Any]:
-            inputs = ["--inputs", str(args.inputs)] if args.inputs else []
-            command = [sys.executable, "-m", "benchmarks.gpu", "--one", name, *inputs]
+            options = ["--inputs", str(args.inputs)] if args.inputs else []
+            options += ["--forms", ",".join(args.forms)] if args.forms else []
+            command = [sys.executable, "-m", "benchmarks.gpu", "--one", name, *options]
             left = max(1.0, end - time.monotonic())
             try:
                 done = subprocess.run(
                     command, env=environment, capture_output=True, text=True, timeout=left, check=False
                 )
             except subprocess.TimeoutExpired:
-                return {"workload": name, "own": "no time was left"}
+                return {"workload": name, "failed": "no time was left"}
             last = done.stdout.strip().splitlines()[-1:] or ["{}"]
-            failed = {"workload": name, "own": (done.stderr.strip().splitlines() or ["nothing was printed"])[-1]}
+            failed = {"workload": name, "failed": (done.stderr.strip().splitlines() or ["nothing was printed"])[-1]}
             found: dict[str, Any] = failed if done.returncode else json.loads(last[0])
             return found
 
@@ -112,7 +127,7 @@ def measured(names: Sequence[str], args: argparse.Namespace) -> list[dict[str, A
     return rows
 
 
-def figures(name: str, inputs: int) -> dict[str, Any]:
+def figures(name: str, inputs: int, asked: Sequence[str] | None = None) -> dict[str, Any]:
     """What the forms of a workload take, and whether they give the same."""
     import hlobatch as hb
     from benchmarks.kernels import agreement, timed
@@ -124,18 +139,20 @@ def figures(name: str, inputs: int) -> dict[str, Any]:
         batched = hb.batch(function.function, in_axes=function.in_axes, static_argnames=static, **options)
         return lambda: batched(*arguments)
 
-    runs = {"own": made(dispatch="kernel"), "loop": made(optimizations=hb.Optimizations(kernels=False))}
+    chosen, worth = forms_of(hb.batch(function.function, in_axes=function.in_axes, static_argnames=static), arguments)
+    runs = {form: in_form(form, made(dispatch="kernel")) for form in asked or worth}
+    runs["loop"] = made(optimizations=hb.Optimizations(kernels=False))
     if (peer := lockstep(name, inputs)) is not None:
         runs["lockstep"] = peer
-    found: dict[str, Any] = {"workload": name, "inputs": inputs, "first": {}}
+    found: dict[str, Any] = {"workload": name, "inputs": inputs, "chosen": chosen, "first": {}}
     for form, run in list(runs.items()):
         try:
             found["first"][form] = timed(run)[0]
         except Exception as error:  # noqa: BLE001  # whatever it is: the other forms are of interest
             found[form] = f"{type(error).__name__}: {str(error).splitlines()[0][:150]}"
             del runs[form]
-    if {"own", "loop"} <= runs.keys():
-        found["same"] = agreement(runs["own"](), runs["loop"]())
+    if {chosen, "loop"} <= runs.keys():
+        found["same"] = agreement(runs[chosen](), runs["loop"]())
     began, times = time.perf_counter(), {form: list[float]() for form in runs}
     for _ in range(RUNS):
         for form, run in runs.items():
@@ -143,6 +160,30 @@ def figures(name: str, inputs: int) -> dict[str, Any]:
         if time.perf_counter() - began > MOST_SECONDS_OF_RUNS:
             break
     return found | {form: statistics.median(each) for form, each in times.items()}
+
+
+def in_form(form: str, run: Callable[[], Any]) -> Callable[[], Any]:
+    """What uses code of its own in one of its forms."""
+
+    def there() -> Any:
+        with mock.patch.dict(os.environ, HLOBATCH_OWN_CODE=form):
+            return run()
+
+    return there
+
+
+def forms_of(batched: Any, arguments: Sequence[Any]) -> tuple[str, list[str]]:
+    """The form that is chosen for a workload, and all that are worth a measurement."""
+    from hlobatch.targets.gpu.forms import NAMES, Forms
+
+    program, rules = batched.trace(*arguments).plan.programs.of_a_lane, Forms()
+    chosen = next(name for name, processor in NAMES.items() if processor == rules.of(program).processor)
+    gain, worth = rules.gain_of_warps(program), {chosen}
+    if gain < HOPELESS:
+        worth |= {"thread", *(["meeting"] if rules.lanes_wait(program) else [])}
+    if gain > USELESS:
+        worth.add("warp")
+    return chosen, [form for form in FORMS if form in worth]
 
 
 def of_workload(name: str, inputs: int) -> tuple[Any, tuple[Any, ...]]:
@@ -176,12 +217,15 @@ def lockstep(name: str, inputs: int) -> Callable[[], Any] | None:
 
 def line(row: dict[str, Any]) -> str:
     """A row of the table."""
-    own, loop, peer = (row.get(form) for form in ("own", "loop", "lockstep"))
+    chosen = row.get("chosen")
+    own, loop, peer = (row.get(form) for form in (chosen, "loop", "lockstep"))
     ratio = f"{loop / own:.2f}" if isinstance(own, float) and isinstance(loop, float) else "–"
     same = f"{row['same']:.1%}" if "same" in row else "–"
     firsts = ", ".join(f"{form} {seconds:.1f}" for form, seconds in row.get("first", {}).items())
     note = " (side by side)" if row.get("side by side") else ""
-    cells = (f"{row['workload']}, {row.get('inputs', 0):,}{note}", _ms(own), _ms(loop), ratio, _ms(peer), same, firsts)
+    forms = [f"**{_ms(row[form])}**" if form == chosen and form in row else _ms(row.get(form)) for form in FORMS]
+    head = f"{row['workload']}, {row.get('inputs', 0):,}{note}"
+    cells = (head, *forms, _ms(row.get("failed", loop)), ratio, _ms(peer), same, firsts)
     return f"| {' | '.join(cells)} |"
 
 

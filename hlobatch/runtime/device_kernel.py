@@ -32,7 +32,7 @@ from hlobatch.runtime.plan import Plan
 from hlobatch.runtime.stats import BlockStats, RunStats
 from hlobatch.runtime.stops import interruption, out_of_time, stop_error
 from hlobatch.runtime.watch import LOOK_SECONDS, Watch
-from hlobatch.targets.target import Target
+from hlobatch.targets.target import Form, Target
 
 FIRST_TURNS: Final = 1 << 20
 """Turns that a thread makes in the first pass: some tenths of a second, by judgement (2026-11) …"""
@@ -51,13 +51,13 @@ class DeviceKernel:
     Attributes:
         shape: The shape that it was made from.
         target: The device.
-        processor: What it has for lanes like these.
+        form: Which of its threads run lanes.
         module: The code.
     """
 
     shape: Shape
     target: Target
-    processor: Processor
+    form: Form
     module: KernelModule
 
     @classmethod
@@ -76,15 +76,15 @@ class DeviceKernel:
         Raises:
             NoKernelError: There is none; the message says why.
         """
-        processor = target.processor_for(shape.program)
-        if processor is None:
+        form = target.form_for(shape.program)
+        if form is None:
             raise NoKernelError(f"code of its own is made for CPUs and NVIDIA's GPUs, and this is for {target.name!r}")
         if shape.is_gang:
             raise NoKernelError("gangs run on CPUs alone")
         jit.check_there()
-        module = shape.module(replace(processor, looks=turns), counts=counts, checked=checked)
+        module = shape.module(replace(form.processor, looks=turns), counts=counts, checked=checked)
         target.check(module.text)
-        return cls(shape, target, processor, module)
+        return cls(shape, target, form, module)
 
     @property
     def declared_frames(self) -> Frames:
@@ -96,9 +96,10 @@ class DeviceKernel:
     def grid(self, frames: Frames, size: int, turns: int = FOR_EVER) -> Grid:
         """The launch parameters for a number of inputs."""
         entries, stacks = frames.entries
-        lanes = self.target.lanes_for(size, stacks + self.module.local_bytes, self.processor)
+        processor = self.form.processor
+        lanes = self.target.lanes_for(size, stacks + self.module.local_bytes, processor)
         table = tuple((int(begin), int(count)) for begin, count in entries)
-        return Grid(size, lanes, table, stacks, self.module.local_bytes, turns, self.processor.threads_per_lane)
+        return Grid(size, lanes, table, stacks, self.module.local_bytes, turns, processor.threads_per_lane)
 
     def calling(self, grid: Grid) -> Callable[..., list[Any]]:
         """A function of captured arrays and inputs to ``[results…, stopped, status]``, for JAX to trace.
@@ -251,10 +252,18 @@ class DeviceRunner:
             for block, n, cost in zip(shape.program.graph, counts, shape.block_costs, strict=True)
         ]
         grid = self.kernel.grid(self.now.frames, self.size)
-        choice = (
-            f"dispatch 'kernel': {self.reason}\ncode of its own for each lane, which takes one input after the other"
-        )
+        processor, reason = self.kernel.form.processor, self.kernel.form.reason
+        choice = f"dispatch 'kernel': {self.reason}\n"
+        choice += f"code of its own for each lane, {_threads(processor)}, which takes one input after the other"
+        choice += f"\n{reason}" if reason else ""
         return RunStats(tuple(blocks), self.size, grid.lanes, depth, self.growths, grid.threads, choice)
+
+
+def _threads(processor: Processor) -> str:
+    if processor.threads_per_lane > 1:
+        return f"in {processor.threads_per_lane} threads"
+    together = processor.lanes_that_meet
+    return "in a thread" + (f" that meets those of {together - 1} others before dear blocks" if together > 1 else "")
 
 
 class _TimeOverError(Exception):

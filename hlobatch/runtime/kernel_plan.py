@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from hlobatch import config
 from hlobatch.diagnostics import KernelError, LaneError
 from hlobatch.ir.fate import FATES, Fate
 from hlobatch.ir.physical import array_bytes
@@ -93,7 +94,7 @@ def device_kernel(plan: Plan, target: Target, *, counts: bool = False, turns: bo
         except NoKernelError as reason:
             return str(reason)
 
-    found: Any = plan.executable(("kernel", target, counts, turns), make)
+    found: Any = plan.executable(("kernel", target, counts, turns, config.own_code()), make)
     if isinstance(found, str):
         raise no_kernel(plan, found)
     assert isinstance(found, DeviceKernel)
@@ -138,7 +139,8 @@ def text_of(plan: Plan) -> str:
     """
     target = plan.programs.policies.target
     try:
-        return shape_of(plan).module(None if target.is_host else target.processor).text
+        form = None if target.is_host else target.form_for(plan.programs.of_a_lane)
+        return shape_of(plan).module(form and form.processor).text
     except NoKernelError as reason:
         raise no_kernel(plan, str(reason)) from None
 

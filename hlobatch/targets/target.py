@@ -37,6 +37,19 @@ class Run:
 
 
 @dataclass(frozen=True)
+class Form:
+    """Which threads of a device run lanes.
+
+    Attributes:
+        processor: What code of them is made for.
+        reason: Why these.
+    """
+
+    processor: Processor
+    reason: str
+
+
+@dataclass(frozen=True)
 class Target:
     """A machine. The defaults are for a machine of which nothing is known.
 
@@ -72,10 +85,10 @@ class Target:
         """Raise ``NoKernelError`` if the code of a grid, as LLVM IR, cannot be compiled here for this machine."""
         raise NotImplementedError
 
-    def processor_for(self, program: Program) -> Processor | None:
-        """What code of lanes of a program with explicit stacks is made for; None where there is none yet."""
+    def form_for(self, program: Program) -> Form | None:
+        """Which threads run lanes of a program with explicit stacks; None where there is no code for them yet."""
         del program
-        return self.processor
+        return None if self.processor is None else Form(self.processor, "")
 
     def lanes_for(self, inputs: int, lane_bytes: int, processor: Processor) -> int:
         """Lanes that run at once in a grid that is to run some inputs, each lane with some memory of its own."""

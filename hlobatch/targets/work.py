@@ -100,7 +100,7 @@ class Work:
         return self.floats + self.functions + self.polynomials + self.products + self.wide
 
     def _add(self, jaxpr: Any) -> None:
-        for equation in _equations(jaxpr):
+        for equation in equations_of(jaxpr):
             name, aval = equation.primitive.name, equation.outvars[0].aval
             count = math.prod(getattr(aval, "shape", ()))
             is_float = jnp.issubdtype(aval.dtype, jnp.inexact)
@@ -134,12 +134,12 @@ class Work:
         self.rows = max(self.rows, m, n)
 
 
-def _equations(jaxpr: Any) -> Iterator[Any]:
+def equations_of(jaxpr: Any) -> Iterator[Any]:
     """Those of a jaxpr and of what it runs, without those that only run others."""
     for equation in jaxpr.eqns:
         inner = list(subjaxprs_of(equation))
         if inner and equation.primitive.name not in UPDATES:
             for one in inner:
-                yield from _equations(one)
+                yield from equations_of(one)
         else:
             yield equation

@@ -5,8 +5,10 @@ too. Where JAX finds no accelerator it runs on the CPU, and the header says so. 
 size; what is compiled for a CPU in other ways is the subject of ``test_equivalence.py``.
 """
 
+import os
 from collections.abc import Callable, Iterator
 from typing import Any
+from unittest import mock
 
 import jax
 import jax.numpy as jnp
@@ -20,6 +22,7 @@ import hlobatch as hb
 from benchmarks.nuts import ours
 from benchmarks.nuts.workloads import logistic
 from benchmarks.workload import Size
+from hlobatch.targets.gpu.forms import NAMES
 from hlobatch.targets.registry import target_of
 
 Run = Callable[[ZooProgram], Any]
@@ -79,6 +82,23 @@ KERNELS: dict[str, Run] = {
     "kernel_with_stats": by_kernel(lambda program: run_with_stats(program, dispatch="kernel")),
 }
 """Code of each lane's own. Stacks of one frame grow; those of a hundred reach beyond what lies near a thread."""
+
+
+def in_form(form: str, run: Run) -> Run:
+    """With these threads to each lane, whichever are chosen."""
+
+    def there(program: ZooProgram) -> Any:
+        with mock.patch.dict(os.environ, HLOBATCH_OWN_CODE=form):
+            return run(program)
+
+    return there
+
+
+KERNELS |= {
+    f"{name}_by_{form}": in_form(form, by_kernel(run_with(dispatch="kernel", max_stack_depth=depth)))
+    for form in NAMES
+    for name, depth in (("kernel", 32), ("kernel_small_stacks", 2))
+}
 
 
 EXECUTORS: dict[str, Run] = {

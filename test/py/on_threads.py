@@ -12,12 +12,14 @@ import jax
 import numpy as np
 import warps
 
+from hlobatch.ir.program import Program
 from hlobatch.kernels import jit
 from hlobatch.kernels.grid import Grid
 from hlobatch.kernels.processors import NVPTX, Entry, Processor
 from hlobatch.targets.gpu.target import GPU, Gpu
 from hlobatch.targets.loop import LoopCosts
 from hlobatch.targets.profile import h100
+from hlobatch.targets.target import Form
 
 IN_A_LOOP = replace(NVPTX, name="threads", platform="cpu", triple="", math_prefix="", entry=Entry.LOOP)
 """The processor of a GPU, but for names."""
@@ -41,6 +43,9 @@ class Threads(Gpu):
         del lane_bytes
         together = processor.lanes_that_meet
         return max(together, min(inputs, self.most_lanes) // together * together)
+
+    def form_for(self, program: Program) -> Form | None:
+        return None if self.processor is None else Form(self.processor, "as a test has it")
 
     def check(self, text: str) -> None:
         jit.check_there()

@@ -291,8 +291,9 @@ def test_gangs_are_of_cpus() -> None:
 def test_the_benchmark_knows_its_workloads() -> None:
     """Each is a workload or a sampler's problem; a form that failed is a row, too."""
     assert gpu.SIZES.keys() <= CASES.keys() | gpu.SAMPLED.keys()
-    row = gpu.line({"workload": "collatz", "inputs": 1000, "own": "KernelError: why", "loop": 0.002, "first": {}})
-    assert row == "| collatz, 1,000 | KernelError: why | 2.00 | – | – | – |  |"
+    figures = {"workload": "collatz", "inputs": 1000, "chosen": "thread", "thread": "KernelError: why", "loop": 0.002}
+    row = gpu.line(figures | {"warp": 0.004})
+    assert row == "| collatz, 1,000 | **KernelError: why** | – | 4.00 | 2.00 | – | – | – |  |"
 
 
 # The code

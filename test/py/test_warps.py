@@ -4,8 +4,8 @@ The text is the one that a GPU has; threads run until they meet, one at a time, 
 """
 
 import itertools
+import os
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 from unittest import mock
 
@@ -18,11 +18,10 @@ from on_threads import MEETING, WARPS, WARPS_WITH_LITTLE, on_threads
 from own_code import checking, needs_llvm
 
 import hlobatch as hb
-from hlobatch.kernels import processors
 from hlobatch.kernels.processors import Processor
 from hlobatch.kernels.warp import WarpEmitter
 from hlobatch.runtime.kernel_plan import device_kernel
-from hlobatch.targets.gpu import code
+from hlobatch.targets.gpu import code, forms
 from hlobatch.targets.registry import target_of
 
 pytestmark = [
@@ -157,11 +156,12 @@ def test_statistics_and_limits() -> None:
     assert found[:, 0].tolist() == n.tolist()
     assert [b.executions for b in stats.blocks] == [b.executions for b in wanted.blocks]
     assert list(steps.value.unfinished) == [4]
+    assert "in 32 threads" in stats.choice
 
 
 def test_what_a_gpu_is_given() -> None:
     """Arrays in memory that a warp shares, none in memory of a thread; meetings, and numbers that are exchanged."""
-    text = ptx(turned, np.zeros((1, 70), np.int32), np.zeros(1, np.int32), processor=processors.WARP)
+    text = ptx(turned, np.zeros((1, 70), np.int32), np.zeros(1, np.int32), form="warp")
     assert {"bar.warp.sync", "shfl.sync.idx.b32", "st.shared.b32"} <= {word for word in text.split() if "." in word}
     assert ".local" not in text
     assert "redux" not in text
@@ -180,7 +180,7 @@ def parting(x, n):
         if n % 3 == 0:
             x = jnp.tanh(jnp.exp(-x) @ jnp.cos(x) + x)
         else:
-            total = total + jnp.sum(x)
+            total = total + jnp.sum(jnp.sin(x))
         n = n - 1
     return total, x
 
@@ -196,11 +196,41 @@ def test_lanes_that_meet() -> None:
 def test_only_dear_blocks_are_met_at() -> None:
     """A loop of numbers has none."""
     x, n = np.zeros((1, 12), np.float32), np.zeros(1, np.int32)
-    assert "redux.sync.min.u32" in ptx(parting, x, n, processor=processors.MEETING)
-    assert "redux" not in ptx(lambda n: n if n < 2 else n - 1, n, processor=processors.MEETING)
+    assert "redux.sync.min.u32" in ptx(parting, x, n, form="meeting")
+    assert "redux" not in ptx(lambda n: n if n < 2 else n - 1, n, form="meeting")
 
 
-def ptx(function: Callable[..., Any], *given: Any, processor: Processor) -> str:
-    target = replace(target_of("cuda"), processor=processor)
-    kernel = device_kernel(hb.batch(function, dispatch="kernel").trace(*given).plan, target)
+def ptx(function: Callable[..., Any], *given: Any, form: str) -> str:
+    with mock.patch.dict(os.environ, HLOBATCH_OWN_CODE=form):
+        kernel = device_kernel(hb.batch(function, dispatch="kernel").trace(*given).plan, target_of("cuda"))
     return code.ptx(kernel.module.text + kernel.grid(kernel.declared_frames, 100).constants, (8, 0))
+
+
+# The choice
+
+
+def test_the_form_is_chosen_by_what_lanes_do() -> None:
+    """A warp for long vectors, meetings where several blocks are dear, and a thread for numbers."""
+
+    def walk(x, a):
+        while x[0] > 0:
+            x = jnp.tanh(a @ x) - 0.1
+        return x
+
+    def down(n):
+        while n != 0:
+            n = n - 1
+        return n
+
+    x, a = np.zeros((1, 12), np.float32), np.zeros((1, 40, 40), np.float32)
+    cases = {"warp": (walk, a[0, :1], a), "meeting": (parting, x, SEEDS[:1]), "thread": (down, SEEDS)}
+    for name, (function, *given) in cases.items():
+        found = target_of("cuda").form_for(hb.batch(function).trace(*given).plan.programs.of_a_lane)
+        assert found.processor == forms.NAMES[name]
+        assert found.reason
+
+
+def test_a_form_can_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HLOBATCH_OWN_CODE", "fibre")
+    with pytest.raises(hb.KernelError, match="'fibre', and may be thread, meeting, warp"):
+        device_kernel(hb.batch(vectors, dispatch="kernel").trace(SEEDS).plan, target_of("cuda"))

@@ -9,7 +9,8 @@ operations per lane, took a fifth with 1,000 lanes, as long with 10,000 and 1.7 
 Code of its own, a thread to a lane, was measured on an H200 with jax 0.11: where a lane's values are numbers, stacks
 and small arrays, it took a 4th to an 89th of the time of XLA's loop (Collatz 89, Mandelbrot 81, quicksort 18, stack
 machine 16, Takeuchi 12, Fibonacci and continuation 10, queens 6, k-d tree 5); where they are vectors of floats, 4 to 60
-times as long (stiff 5, eight schools 4, tree network and NUTS of 100 dimensions 60).
+times as long (stiff 5, eight schools 4, tree network and NUTS of 100 dimensions 60). For those, other threads run lanes
+(``forms.py``).
 """
 
 from __future__ import annotations
@@ -27,10 +28,11 @@ from hlobatch.kernels.grid import KERNEL, Grid
 from hlobatch.kernels.processors import NVPTX, Processor
 from hlobatch.lowering.idiom import Idiom
 from hlobatch.targets.gpu import code
+from hlobatch.targets.gpu.forms import form_of
 from hlobatch.targets.lanes import Verdict, largest_of_lanes
 from hlobatch.targets.loop import LoopCosts
 from hlobatch.targets.profile import h100, own
-from hlobatch.targets.target import Run, Target
+from hlobatch.targets.target import Form, Run, Target
 from hlobatch.targets.work import Work
 
 GPU: Final = "gpu"
@@ -81,6 +83,9 @@ class Gpu(Target):
             return Verdict(False, "code of its own is chosen on GPUs once `make bench-gpu` has measured it there")
         if not repeated_blocks(program):
             return Verdict(False, "no lane goes back to a block")
+        form = self.form_for(program)
+        if form is not None and form.processor != self.processor:
+            return Verdict(False, f"{form.reason}, and that has not run on a card")
         work = Work.of(program)
         if (most := largest_of_lanes(program)) > self.own_elements:
             return Verdict(False, f"a lane has arrays of {most:,} elements, which a thread works on one by one")
@@ -89,6 +94,9 @@ class Gpu(Target):
         if work.of_floats > work.whole and work.functions:
             return Verdict(False, "functions of floats are dear, and threads of a warp would wait for each other")
         return Verdict(True, "a thread to each lane waits for no other, and for no test of a loop by the host")
+
+    def form_for(self, program: Program) -> Form | None:
+        return None if self.processor is None else form_of(program)
 
     # How a grid is started
 
