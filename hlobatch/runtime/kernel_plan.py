@@ -140,7 +140,7 @@ def text_of(plan: Plan) -> str:
     target = plan.programs.policies.target
     try:
         form = None if target.is_host else target.form_for(plan.programs.of_a_lane)
-        return shape_of(plan).module(form and form.processor).text
+        return shape_of(plan).module(None if form is None else form.processor).text
     except NoKernelError as reason:
         raise no_kernel(plan, str(reason)) from None
 
