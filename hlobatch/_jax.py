@@ -74,6 +74,7 @@ __all__ = [
     "ShapedArray",
     "abstract",
     "as_exported",
+    "at_the_place_of",
     "batching",
     "called_by",
     "calls_of_libraries",
@@ -101,6 +102,7 @@ __all__ = [
     "is_out_of_memory",
     "is_tracer",
     "is_tracing",
+    "is_variable",
     "is_x64",
     "is_zero",
     "jaxpr_as_fun",
@@ -117,6 +119,7 @@ __all__ = [
     "makes_small_fusions",
     "mapped_first",
     "mapped_size",
+    "may_be_folded",
     "mlir",
     "names_of_operations",
     "operands_of_scan",
@@ -137,6 +140,7 @@ __all__ = [
     "this_trace",
     "tracing_context",
     "tree_from_node",
+    "variable_like",
     "varying_alike",
     "weakly",
     "without_shardings",
@@ -846,6 +850,32 @@ def in_place_of(equation: Any) -> Iterator[None]:
     names = _source.current_name_stack() + equation.source_info.name_stack
     with _source.user_context(equation.source_info.traceback, name_stack=names), equation.ctx.manager:
         yield
+
+
+def at_the_place_of(call: Any, equation: Any) -> Any:
+    """An equation of what another one calls, in the place of that, as tracing it within ``in_place_of`` makes it."""
+    if call is None:
+        return equation
+    names = call.source_info.name_stack + equation.source_info.name_stack
+    return equation.replace(source_info=equation.source_info.replace(name_stack=names))
+
+
+_FOLDED: Final = frozenset({"convert_element_type", "device_put", "stage"})
+
+
+def may_be_folded(equation: Any) -> bool:
+    """Whether JAX makes no equation of this one where its operands are known as code is traced."""
+    return equation.primitive.name in _FOLDED
+
+
+def is_variable(atom: Any) -> bool:
+    """Whether an operand is a variable, and no literal."""
+    return not isinstance(atom, Literal)
+
+
+def variable_like(variable: Any) -> Any:
+    """A variable of its own of the type of another one."""
+    return type(variable)(variable.aval)
 
 
 def is_key(array: Any) -> bool:

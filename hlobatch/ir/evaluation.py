@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import jax
 
-from hlobatch._jax import ClosedJaxpr, Literal, called_by, function_of, in_place_of, jaxpr_of
+from hlobatch._jax import (
+    ClosedJaxpr,
+    Literal,
+    at_the_place_of,
+    called_by,
+    function_of,
+    in_place_of,
+    is_variable,
+    jaxpr_of,
+    may_be_folded,
+    variable_like,
+)
 from hlobatch.ir.joined import makes_one, makes_parts
 from hlobatch.ir.outer import adds_outer_product
 
 Run = Callable[[Any, Sequence[Any]], Sequence[Any]]
 """Takes an equation and the values of its operands, returns the values of its results."""
+Called = Callable[[Any], ClosedJaxpr | None]
+"""Takes an equation, returns the code to put in its place, if there is any."""
 
 
 def variables_among(atoms: Iterable[Any]) -> list[Any]:
@@ -42,8 +56,22 @@ def as_it_is(equation: Any, values: Sequence[Any]) -> Sequence[Any]:
     return function_of(equation)(*values)
 
 
+def called_within(equation: Any) -> ClosedJaxpr | None:
+    """The jaxpr that an equation calls; None if it is no call, or one that stands for a single operation.
+
+    Making an array of numbers and taking it apart count as operations, which ``transforms/merge_lists.py`` looks for.
+    """
+    is_operation = makes_one(equation) or makes_parts(equation) or adds_outer_product(equation)
+    called: ClosedJaxpr | None = None if is_operation else called_by(equation)
+    return called
+
+
 def evaluated(
-    equations: Iterable[Any], known: dict[Any, Any], outputs: Sequence[Any], run: Run = as_it_is
+    equations: Iterable[Any],
+    known: dict[Any, Any],
+    outputs: Sequence[Any],
+    run: Run = as_it_is,
+    called: Called = called_within,
 ) -> list[Any]:
     """The values of some atoms after some equations.
 
@@ -52,11 +80,12 @@ def evaluated(
         known: Values of variables; those that the equations compute are added.
         outputs: The atoms.
         run: Evaluates an equation that is not a call.
+        called: The code to put in the place of an equation.
     """
     for equation in equations:
-        given, called = values_of(equation.invars, known), _called_by(equation)
+        given, inner = values_of(equation.invars, known), called(equation)
         with in_place_of(equation):
-            results = run(equation, given) if called is None else _of_call(called, given, run)
+            results = run(equation, given) if inner is None else _of_call(inner, given, run, called)
         known.update(zip(equation.outvars, results, strict=True))
     return values_of(outputs, known)
 
@@ -107,21 +136,104 @@ def _are_same_atoms(atoms: Sequence[Any], others: Sequence[Any], names: dict[Any
     return len(atoms) == len(others) and all(map(is_same, atoms, others))
 
 
-def _called_by(equation: Any) -> Any:
-    """The jaxpr that an equation calls; None if it is no call, or one that stands for a single operation.
+def inlined(closed: ClosedJaxpr, called: Called = called_within) -> ClosedJaxpr:
+    """The code with what it calls in the place of the calls.
 
-    Making an array of numbers and taking it apart count as operations, which ``transforms/merge_lists.py`` looks for.
+    Args:
+        closed: The code.
+        called: The code to put in the place of an equation.
     """
-    is_operation = makes_one(equation) or makes_parts(equation) or adds_outer_product(equation)
-    return None if is_operation else called_by(equation)
-
-
-def inlined(closed: ClosedJaxpr) -> ClosedJaxpr:
-    """The jaxpr with called jaxprs inlined, at any depth."""
     jaxpr: Any = closed.jaxpr
-    if all(_called_by(equation) is None for equation in jaxpr.eqns):
+    if all(called(equation) is None for equation in jaxpr.eqns):
         return closed
-    return traced(lambda *arrays: _of_call(closed, arrays, as_it_is), jaxpr.invars)
+    if (substituted := _substituted(closed, called)) is not None:
+        return substituted
+    return traced(lambda *arrays: _of_call(closed, arrays, as_it_is, called), jaxpr.invars)
+
+
+def _substituted(closed: ClosedJaxpr, called: Called) -> ClosedJaxpr | None:
+    """The code with the equations of what it calls in the place of the calls; None where that is not enough.
+
+    That is what tracing it gives, which takes ten times as long.
+    """
+    jaxpr: Any = closed.jaxpr
+    if closed.effects:
+        return None
+    try:
+        substitution = _Substitution(frozenset(jaxpr.constvars), called)
+        outputs = substitution.add(jaxpr, {}, None)
+    except _NotSubstitutedError:
+        return None
+    return ClosedJaxpr(jaxpr.replace(eqns=substitution.equations, outvars=outputs), closed.consts)
+
+
+class _NotSubstitutedError(Exception):
+    """Raised where code that is called captures arrays, does more than to compute, or gives other types."""
+
+
+@dataclass
+class _Substitution:
+    """Puts equations of what is called in the place of the calls.
+
+    Attributes:
+        constants: Variables that hold what is known.
+        called: The code to put in the place of an equation.
+        equations: Those so far.
+    """
+
+    constants: frozenset[Any]
+    called: Called
+    equations: list[Any] = field(default_factory=list)
+
+    def add(self, jaxpr: Any, atoms: dict[Any, Any], call: Any) -> list[Any]:
+        """Add the equations of a jaxpr, and of what it calls.
+
+        Args:
+            jaxpr: The jaxpr.
+            atoms: What stands for its variables where they are added; more are.
+            call: The equation that calls it, if one does: its results get variables of their own then.
+
+        Returns:
+            What stands for its results.
+        """
+        for equation in jaxpr.eqns:
+            called, placed = self.called(equation), at_the_place_of(call, equation)
+            operands = _standing_for(equation.invars, atoms)
+            if called is not None:
+                results = self._call(called, operands, placed)
+            elif may_be_folded(equation) and any(not is_variable(one) or one in self.constants for one in operands):
+                results = _folded(equation, operands)
+            else:
+                results = equation.outvars if call is None else [*map(variable_like, equation.outvars)]
+                self.equations.append(placed.replace(invars=operands, outvars=results))
+            atoms.update(zip(equation.outvars, results, strict=True))
+        return _standing_for(jaxpr.outvars, atoms)
+
+    def _call(self, called: ClosedJaxpr, operands: Sequence[Any], equation: Any) -> list[Any]:
+        jaxpr: Any = called.jaxpr
+        results = [atom.aval for atom in jaxpr.outvars]
+        if called.consts or called.effects or results != [variable.aval for variable in equation.outvars]:
+            raise _NotSubstitutedError
+        return self.add(jaxpr, dict(zip(jaxpr.invars, operands, strict=True)), equation)
+
+
+def _standing_for(atoms: Iterable[Any], others: Mapping[Any, Any]) -> list[Any]:
+    """What stands for atoms of some code where that is called."""
+    return [others.get(atom, atom) if is_variable(atom) else atom for atom in atoms]
+
+
+def _folded(equation: Any, operands: Sequence[Any]) -> list[Any]:
+    """What JAX makes of an equation whose operands are known as it traces it.
+
+    Raises:
+        _NotSubstitutedError: No literals.
+    """
+    if any(map(is_variable, operands)):
+        raise _NotSubstitutedError
+    made: Any = traced(lambda: list(as_it_is(equation, [one.val for one in operands])), ()).jaxpr
+    if made.eqns or any(map(is_variable, made.outvars)):
+        raise _NotSubstitutedError
+    return list(made.outvars)
 
 
 def traced(run: Callable[..., list[Any]], inputs: Sequence[Any]) -> ClosedJaxpr:
@@ -130,6 +242,6 @@ def traced(run: Callable[..., list[Any]], inputs: Sequence[Any]) -> ClosedJaxpr:
     return jaxpr_of(run, avals)
 
 
-def _of_call(closed: ClosedJaxpr, arrays: Sequence[Any], run: Run) -> list[Any]:
+def _of_call(closed: ClosedJaxpr, arrays: Sequence[Any], run: Run, called: Called) -> list[Any]:
     jaxpr: Any = closed.jaxpr
-    return evaluated(jaxpr.eqns, known_at_first(closed, arrays), jaxpr.outvars, run)
+    return evaluated(jaxpr.eqns, known_at_first(closed, arrays), jaxpr.outvars, run, called)

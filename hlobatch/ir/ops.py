@@ -39,6 +39,11 @@ def renaming(names: Mapping[str, str]) -> Callable[[str], str]:
     return lambda name: names.get(name, name)
 
 
+def _is_same(old: object, new: object) -> bool:
+    """Whether two values of an attribute are the same object, or the same names."""
+    return old is new or (isinstance(new, (str, tuple)) and old == new)
+
+
 @dataclass(frozen=True, slots=True)
 class Op:
     """The base class of all operations.
@@ -77,6 +82,9 @@ class Op:
         return self
 
     def replace(self, **changes: Any) -> Self:
+        """The op with some attributes replaced; the same one if they are as they were."""
+        if all(_is_same(getattr(self, name), value) for name, value in changes.items()):
+            return self
         return replace(self, **changes)
 
 

@@ -9,7 +9,8 @@ Reference: seed data model ``Program``; Radul et al. (2020), figures 2 and 4.
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -42,6 +43,11 @@ STORED = (VariableAllocation.REGISTER, VariableAllocation.FULL)
 """How a variable that lives from one block to the next is allocated."""
 COMPUTED_ONCE = frozenset({VariableAllocation.SHARED, VariableAllocation.NULL})
 """How the results of an operation that computes a ``SHARED`` value are allocated."""
+
+
+def _are_same(new: Sequence[object], old: Sequence[object]) -> bool:
+    """Whether two sequences hold the same objects: what holds the old ones is given back as it is then."""
+    return len(new) == len(old) and all(map(operator.is_, new, old))
 
 
 @dataclass(frozen=True)
@@ -109,22 +115,27 @@ class Block:
 
     def map_instructions(self, transform: Callable[[Op], Op]) -> Block:
         """The block with ``transform(op)`` in place of each instruction."""
-        return self.replace(instructions=tuple(map(transform, self.instructions)))
+        return self._with(map(transform, self.instructions))
 
     def expand_instructions(self, transform: Callable[[Op], Iterable[Op]]) -> Block:
         """The block with the operations ``transform(op)`` in place of each instruction."""
-        return self.replace(instructions=tuple(new for op in self.instructions for new in transform(op)))
+        return self._with(new for op in self.instructions for new in transform(op))
+
+    def _with(self, instructions: Iterable[Op]) -> Block:
+        ops = tuple(instructions)
+        return self if _are_same(ops, self.instructions) else self.replace(instructions=ops)
 
     def retarget(self, target: Callable[[str], str]) -> Block:
         """The block with every block name in its terminator mapped."""
-        return self.replace(terminator=self.terminator.retarget(target))
+        terminator = self.terminator.retarget(target)
+        return self if terminator == self.terminator else self.replace(terminator=terminator)
 
     def rename(self, uses: Callable[[str], str], defs: Callable[[str], str]) -> Block:
         """The block with its variables renamed."""
-        return self.replace(
-            instructions=tuple(op.rename(uses, defs) for op in self.instructions),
-            terminator=self.terminator.rename(uses, defs),
-        )
+        ops, terminator = tuple(op.rename(uses, defs) for op in self.instructions), self.terminator.rename(uses, defs)
+        if _are_same(ops, self.instructions) and terminator == self.terminator:
+            return self
+        return self.replace(instructions=ops, terminator=terminator)
 
 
 @dataclass(frozen=True)
@@ -142,11 +153,15 @@ class ControlFlowGraph:
 
     def map_blocks(self, transform: Callable[[Block], Block]) -> ControlFlowGraph:
         """The graph with ``transform(block)`` in place of each block."""
-        return ControlFlowGraph(tuple(map(transform, self.blocks)))
+        return self._with(map(transform, self.blocks))
 
     def expand_blocks(self, transform: Callable[[Block], Iterable[Block]]) -> ControlFlowGraph:
         """The graph with the blocks ``transform(block)`` in place of each block."""
-        return ControlFlowGraph(tuple(new for block in self.blocks for new in transform(block)))
+        return self._with(new for block in self.blocks for new in transform(block))
+
+    def _with(self, blocks: Iterable[Block]) -> ControlFlowGraph:
+        new = tuple(blocks)
+        return self if _are_same(new, self.blocks) else ControlFlowGraph(new)
 
     def with_blocks(self, *blocks: Block) -> ControlFlowGraph:
         """The graph with these blocks in place of its blocks of the same names."""
@@ -217,7 +232,11 @@ class Function:
 
     def map_blocks(self, transform: Callable[[Block], Block]) -> Function:
         """The function with ``transform(block)`` in place of each block."""
-        return self.replace(graph=self.graph.map_blocks(transform))
+        return self.with_graph(self.graph.map_blocks(transform))
+
+    def with_graph(self, graph: ControlFlowGraph) -> Function:
+        """The function with another body."""
+        return self if graph is self.graph else self.replace(graph=graph)
 
 
 MAIN: Final = "main"
@@ -251,6 +270,10 @@ class Program:
 
     def main_function(self) -> Function:
         """The main program as a ``Function``."""
+        return self._main
+
+    @cached_property
+    def _main(self) -> Function:
         return Function(MAIN, self.graph, self.vars_in, self.vars_out, location=self.location)
 
     def replace(self, **changes: Any) -> Program:
@@ -270,7 +293,9 @@ class Program:
 
     def with_functions(self, functions: Mapping[str, Function]) -> Program:
         """A copy with functions replaced by name, ``MAIN`` among them."""
-        main = functions.get(MAIN, self.main_function())
+        main = functions.get(MAIN, self._main)
+        if main is self._main and all(functions.get(f.name, f) is f for f in self.functions):
+            return self
         return self.replace(
             graph=main.graph,
             vars_in=main.vars_in,
@@ -284,10 +309,7 @@ class Program:
 
     def map_graphs(self, transform: Callable[[ControlFlowGraph], ControlFlowGraph]) -> Program:
         """A copy with every function's graph transformed."""
-        return self.replace(
-            graph=transform(self.graph),
-            functions=tuple(f.replace(graph=transform(f.graph)) for f in self.functions),
-        )
+        return self.map_functions(lambda function: function.with_graph(transform(function.graph)))
 
     @property
     def ops(self) -> Iterator[Op]:

@@ -82,8 +82,8 @@ def run(program: Program, passes: Sequence[Pass], given: Given) -> Program:
     for found in passes:
         if not found.runs(given):
             continue
-        program = found.made(given)(program)
-        if config.verify_each():
+        before, program = program, found.made(given)(program)
+        if program is not before and config.verify_each():
             verify(program)
         dump(found.name, program)
         for observe in _observers.get():

@@ -14,7 +14,7 @@ To recognize the ten operations, the pass traces a division with operands of the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, Final
 
@@ -23,9 +23,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from hlobatch._jax import ClosedJaxpr, Literal, called_by, in_place_of
+from hlobatch._jax import ClosedJaxpr, Literal, called_by
 from hlobatch.analysis.traced_function import TracedFunction
-from hlobatch.ir.evaluation import are_alike, evaluated, known_at_first, traced
+from hlobatch.ir.evaluation import are_alike, called_within, inlined, traced
 from hlobatch.ir.ops import Op
 from hlobatch.ir.program import Program
 
@@ -52,38 +52,22 @@ _CHEAPER: Final[Mapping[_Operation, _Cheaper]] = {
 
 def reduce_strength(program: Program) -> Program:
     """The program with shifts and masks in place of divisions by powers of two and their remainders."""
-    changed = program.map_graphs(lambda graph: graph.map_blocks(lambda block: block.map_instructions(_reduced)))
-    return program if changed == program else changed
+    return program.map_graphs(lambda graph: graph.map_blocks(lambda block: block.map_instructions(_reduced)))
 
 
 def _reduced(op: Op) -> Op:
     code = op.code.rewritable
     if code is None:
         return op
-    jaxpr, closed = code.jaxpr.jaxpr, code.jaxpr
-    found = list(map(_cheaper, jaxpr.eqns))
-    if not any(found):
+    found = {id(equation): _cheaper(equation) for equation in code.jaxpr.jaxpr.eqns}
+    if not any(found.values()):
         return op
-    cheaper = traced(lambda *arrays: _evaluated(closed, found, arrays), jaxpr.invars)
+    cheaper = inlined(code.jaxpr, lambda equation: found.get(id(equation)) or called_within(equation))
     return op.replace(function=TracedFunction(code.in_types, code.out_types, cheaper))
 
 
-def _evaluated(closed: ClosedJaxpr, found: Sequence[_Cheaper | None], arrays: Sequence[Any]) -> list[Any]:
-    jaxpr: Any = closed.jaxpr
-    known = known_at_first(closed, arrays)
-    for equation, cheaper in zip(jaxpr.eqns, found, strict=True):
-        if cheaper is None:
-            evaluated([equation], known, ())
-        else:
-            number, power = equation.invars
-            (value,) = evaluated((), known, [number])
-            with in_place_of(equation):
-                known[equation.outvars[0]] = cheaper(value, int(power.val))
-    return evaluated((), known, jaxpr.outvars)
-
-
-def _cheaper(equation: Any) -> _Cheaper | None:
-    """The cheaper operation for an equation that divides integers by a power of two; None for any other equation."""
+def _cheaper(equation: Any) -> ClosedJaxpr | None:
+    """The cheaper code for an equation that divides integers by a power of two; None for any other equation."""
     called = called_by(equation)
     if called is None or len(equation.invars) != 2:
         return None
@@ -98,7 +82,9 @@ def _cheaper(equation: Any) -> _Cheaper | None:
     avals: list[Any] = [number.aval, power.aval]
     kinds = [(aval.shape, aval.dtype.name, bool(aval.weak_type)) for aval in avals]
     found = (cheaper for operation, cheaper in _CHEAPER.items() if are_alike(called, _code(operation, *kinds)))
-    return next(found, None)
+    if (cheaper := next(found, None)) is None:
+        return None
+    return traced(lambda number, _: [cheaper(number, int(power.val))], equation.invars)
 
 
 def _is_power_of_two(number: int, most: int) -> bool:

@@ -25,6 +25,8 @@ from hlobatch.ir.code import (
     Code,
     Logic,
 )
+from hlobatch.ir.evaluation import are_alike, called_within, evaluated, inlined, known_at_first
+from hlobatch.ir.evaluation import traced as traced_again
 from hlobatch.ir.ops import PopOp, PrimOp
 from hlobatch.ir.types import Type
 
@@ -126,3 +128,31 @@ def test_one_of_two_values_is_picked_leaf_by_leaf() -> None:
     (picked,) = SELECT(jnp.array(True), {"x": jnp.float32(1), "mode": "a"}, {"x": jnp.float32(2), "mode": "a"})
     assert picked == {"x": 1.0, "mode": "a"}
     assert MOVE(1, 2) == (1, 2)
+
+
+CALLS = {
+    "a choice": lambda x, n: [jnp.where(x > 0, x, n)],
+    "calls in calls": lambda x, n: [jnp.clip(jnp.floor_divide(n, 3), 0, 9) + x],
+    "a number that becomes a literal": lambda x, n: [jax.jit(lambda a, k: a + k.astype(a.dtype))(x, 2)],
+    "the same call twice": lambda x, n: [jnp.mod(n, 4), jnp.mod(n + 1, 4)],
+    "what is given back as it is": lambda x, n: [*jax.jit(lambda a, b: (b, a))(x, n)],
+    "a derivative of its own": lambda x, n: [jax.nn.relu(x), n],
+    "an array outside": lambda x, n: [jax.jit(lambda a: a + jnp.arange(3.0)[n % 2])(x)],
+    "what a call captures": lambda x, n: [jax.jit(lambda k: jnp.asarray([1, 2, 3])[k])(n)],
+    "a loop": lambda x, n: [jax.lax.fori_loop(0, n, lambda i, y: jnp.where(i > 1, y, -y), x)],
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_calls_are_inlined_as_tracing_inlines_them(name: str) -> None:
+    closed = traced(CALLS[name], FLOAT, INT).jaxpr
+    jaxpr: Any = closed.jaxpr
+
+    def run(*arrays: Any) -> list[Any]:
+        return evaluated(jaxpr.eqns, known_at_first(closed, arrays), jaxpr.outvars)
+
+    found, expected = inlined(closed), traced_again(run, jaxpr.invars)
+    assert are_alike(found, expected)
+    assert all(called_within(equation) is None for equation in found.jaxpr.eqns)
+    names = [[str(e.source_info.name_stack) for e in one.jaxpr.eqns] for one in (found, expected)]
+    assert names[0] == names[1]

@@ -628,3 +628,12 @@ def test_only_the_entry_lets_whoever_it_calls_halt_for_it() -> None:
     ask, more = prim("n > 0", "n", "c", lambda n: n > 0), prim("n + 1", "n", "n", lambda n: n + 1)
     within = graph(block("entry", PushGotoOp("more", "f", "r")), block("f", ask, call), block("more", more, leave), end)
     assert simplify_graph(within, stacked=("r",)) == within
+
+
+@pytest.mark.parametrize("name", BY_HAND)
+def test_what_is_not_changed_is_given_back_as_it_is(name: str) -> None:
+    written, _ = BY_HAND[name]
+    as_it_is = renaming({})
+    renamed = written.map_graphs(lambda g: g.map_blocks(lambda b: b.rename(as_it_is, as_it_is).retarget(as_it_is)))
+    assert renamed is written
+    assert written.map_graphs(lambda g: g.map_blocks(lambda b: b.expand_instructions(lambda op: [op]))) is written
