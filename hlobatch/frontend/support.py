@@ -9,7 +9,7 @@ import ast
 from typing import Final
 
 SUPPORTED: Final[dict[type[ast.AST], str]] = {
-    ast.Assign: "assignment to names, items and attributes, also unpacked from nested tuples",
+    ast.Assign: "assignment to names, items and attributes, and to nested tuples of them",
     ast.AnnAssign: "annotated assignment",
     ast.AugAssign: "augmented assignment (`x += 1`, `grid[y][x] += 1`)",
     ast.If: "`if`, `elif`, `else`",
@@ -23,17 +23,17 @@ SUPPORTED: Final[dict[type[ast.AST], str]] = {
     ast.Call: "calls; of batched functions anywhere in an expression, recursively or mutually",
     ast.FunctionDef: "functions defined inside, also recursive ones",
     ast.Nonlocal: "`nonlocal`",
-    ast.Raise: "`raise`, for each lane by itself",
-    ast.Assert: "`assert`, likewise",
-    ast.Try: "`try`, `except`, `else`, `finally`, likewise",
+    ast.Raise: "`raise`, in each lane separately",
+    ast.Assert: "`assert`, in each lane separately",
+    ast.Try: "`try`, `except`, `else`, `finally`, in each lane separately",
     ast.Expr: "`print(…)`, `jax.debug.print`, `hb.sync()`, docstrings, calls of batched functions",
     ast.Pass: "`pass`",
     ast.Import: "`import` of modules",
     ast.ImportFrom: "`from … import …`",
-    ast.Match: "`match` on values, tuples, dicts and classes, with `|`, guards and names that are bound",
+    ast.Match: "`match` on values, tuples, dicts and classes, with `|`, guards and captures",
     ast.NamedExpr: "`:=`, in comprehensions too",
     ast.Delete: "`del` of names and items",
-    ast.Global: "`global`, of what is read",
+    ast.Global: "`global`, for names that are only read",
 }
 
 UNSUPPORTED: Final[dict[type[ast.AST], tuple[str, str]]] = {

@@ -96,14 +96,14 @@ def unsupported() -> str:
 def functions() -> str:
     """The functions that mean something on a lane's values, by the module that they are of."""
     rows = [f"| {module} | {', '.join(f'`{name}`' for name in names)} |" for module, names in known_functions().items()]
-    rows.append("| `operator`, `cmath` | all that take and give numbers, or what has items |")
+    rows.append("| `operator`, `cmath` | all functions of numbers and of containers |")
     rows.append(
-        "| `functools`, `itertools` | `reduce`, `partial`; all that goes over a number of items that all lanes share |"
+        "| `functools`, `itertools` | `reduce`, `partial`; all iterators over a number of items that all lanes share |"
     )
     rows.append(
-        "| `numpy` | what `jax.numpy` has by the same name, `np.linalg` and `np.fft` too; dtypes; `np.add.reduce` |"
+        "| `numpy` | functions that `jax.numpy` has by the same name, also of `np.linalg` and `np.fft`; dtypes; `np.add.reduce` |"
     )
-    return "\n".join(["| Of | Functions |", "|---|---|", *rows]) + "\n"
+    return "\n".join(["| Module | Functions |", "|---|---|", *rows]) + "\n"
 
 
 def switched_off(contender: str) -> frozenset[str]:
