@@ -15,6 +15,7 @@ from typing import Any
 # Several workers share one accelerator: none may reserve its memory. Read when JAX starts.
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 
+import compiling_little
 import hypothesis
 import jax
 import pytest
@@ -28,7 +29,7 @@ MOST_KEPT = 40_000
 """Files of what XLA compiled, of some 10 kB each."""
 
 # To look for garbage among all that JAX and the tests hold takes a tenth of the time, if it is done as often as usual.
-gc.set_threshold(20_000, 20, 20)
+gc.set_threshold(50_000, 20, 20)
 
 # Each generated program is compiled: the same few in every run, and many new ones at night.
 hypothesis.settings.register_profile("quick", max_examples=10, derandomize=True, deadline=None, database=None)
@@ -41,6 +42,7 @@ def pytest_configure(config: pytest.Config) -> None:
     shares.by_night = config.option.markexpr != "not slow"
     if not shares.by_night:
         use(OPTIMIZE_LITTLE, True)
+        compiling_little.begin()
         if (kept := getattr(config, "cache", None)) is not None:
             keep_compiled(kept.mkdir("xla"))
 
@@ -86,6 +88,12 @@ def pytest_pycollect_makeitem(collector: pytest.Collector, obj: object) -> list[
     marks = getattr(obj, "pytestmark", ())
     is_slow = isinstance(marks, list) and any(mark.name == "slow" for mark in marks)
     return [] if is_slow and not shares.by_night and isinstance(collector, pytest.Module) else None
+
+
+def pytest_collection_finish() -> None:
+    """All that is there when the first test begins stays: to look for garbage in it takes a tenth of the time."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True, scope="session")

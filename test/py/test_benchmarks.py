@@ -55,7 +55,7 @@ AGAINST_JAX = [
 
 
 @pytest.mark.usefixtures("kept")
-@pytest.mark.parametrize("name", shares.by_day(AGAINST_JAX, 5))
+@pytest.mark.parametrize("name", shares.by_day(AGAINST_JAX, 2))
 def test_contenders_agree(name: str) -> None:
     """All that do the same work, on more inputs than lanes, have the same results."""
     workload = registry.find(name)
@@ -72,7 +72,7 @@ def test_contenders_agree(name: str) -> None:
 
 
 @pytest.mark.usefixtures("kept")
-@pytest.mark.parametrize("name", shares.by_day([*registry.SWITCHES, *registry.MECHANISMS], 6))
+@pytest.mark.parametrize("name", shares.by_day([*registry.SWITCHES, *registry.MECHANISMS], 2))
 def test_what_an_optimization_is_for_has_the_same_results_without_it(name: str) -> None:
     prepared, missing = prepare(registry.find(name), TINY)
     assert not missing
@@ -203,6 +203,7 @@ def test_whole_runs_are_compared_by_effective_draws_per_second() -> None:
     assert theirs.endswith("| 4.00 times | 4.00 times | 4.00 times | 4.00 times |")
 
 
+@pytest.mark.slow
 def test_lanes_wait_only_at_the_end() -> None:
     """Figure 7: what is used is what can be, and nearly all of it where more chains wait."""
     own = {row["contender"]: row["lane_use"] for row in figure7.rows(3, 2)}

@@ -37,7 +37,7 @@ def test_equal_orders_stay_as_they_are() -> None:
     assert least_backward(np.zeros((1, 1))) == [0]
 
 
-@pytest.mark.parametrize("program", by_day(ZOO, 32), ids=lambda program: program.name)
+@pytest.mark.parametrize("program", by_day(ZOO, 12), ids=lambda program: program.name)
 def test_frequencies_are_of_edges(program: ZooProgram) -> None:
     """What flows into a block flows out of it, but for the entry, where runs begin, and the ends of runs."""
     lowered = program.traced.lowered_program
@@ -52,7 +52,7 @@ def test_frequencies_are_of_edges(program: ZooProgram) -> None:
         assert all(other in blocks for other in reachable(successors, names) - {name})
 
 
-@pytest.mark.parametrize("program", by_day(ZOO, 32), ids=lambda program: program.name)
+@pytest.mark.parametrize("program", by_day(ZOO, 12), ids=lambda program: program.name)
 def test_blocks_are_reordered_and_nothing_else(program: ZooProgram) -> None:
     lowered = program.traced.lowered_program
     ordered = seldom_backward(lowered)

@@ -19,6 +19,7 @@ from programs import PROGRAMS
 from programs.refused import REFUSED
 from programs.table import Program, check
 from shares import covering, features
+from typed_once import typed_once  # noqa: F401  # a fixture
 from zoo import UNOPTIMIZED, optimizing_little
 
 import hlobatch as hb
@@ -114,6 +115,7 @@ def grid() -> Iterator[Any]:
                 yield pytest.param(program, executor, None, id=f"{name}-all", marks=pytest.mark.slow)
 
 
+@pytest.mark.usefixtures("typed_once")
 @pytest.mark.parametrize(("program", "executor", "few"), list(grid()))
 def test_it_is_what_python_says(program: Program, executor: str, few: int | None) -> None:
     rows = program.finishing[:few]

@@ -1,0 +1,36 @@
+"""The typed program of a function is the same under all options of ``hb.batch``: variants of one share it."""
+
+import functools
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from hlobatch import api
+from hlobatch._jax import tracing_context
+from hlobatch.ir.program import Program
+
+FUNCTIONS = 4
+"""Of how many functions the programs are kept; what makes variants of one function does so in a row."""
+
+
+@pytest.fixture(scope="module")
+def typed_once() -> Iterator[None]:
+    """Within a module nothing that a function means is changed, and so it is not traced again."""
+    make = api.learned_program
+
+    @functools.lru_cache(maxsize=FUNCTIONS)
+    def programs(*of: Any) -> dict[Any, Program]:
+        return {}
+
+    def found(program: functools.partial[Any], types: dict[str, Any], **how: Any) -> Program:
+        batched = program.func.__self__
+        known = programs(batched.function, batched.type_inference, batched.follow)
+        key = (*types.items(), *how.items(), *program.args[0], tracing_context())
+        if key not in known:
+            known[key] = make(program, types, **how)
+        return known[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(api, "learned_program", found)
+        yield
