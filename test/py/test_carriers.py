@@ -274,7 +274,7 @@ def outcome(function: Callable[[int], Any]) -> tuple[Any, dict[int, str], str]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_some_entries_of_the_table_are_right_or_refused(kind: str, modules: dict[str, types.ModuleType]) -> None:
-    for name in share(kind, list(OPERATIONS), 12):
+    for name in share(kind, list(OPERATIONS), 6):
         if (kind, name) not in NUMBERS:
             check(getattr(modules[kind], f"{name}_"))
 

@@ -20,6 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from marked import Marked, Mistake, check, marked, mistakes, span
+from shares import by_day
 
 import hlobatch as hb
 from hlobatch import mcmc
@@ -52,7 +53,7 @@ def test_error(name: str, tmp_path: Path) -> None:
     _check_nothing_is_left(mistake, module, str(error))
 
 
-@pytest.mark.parametrize("name", MISTAKES)
+@pytest.mark.parametrize("name", by_day([*MISTAKES], 100))
 def test_what_is_advised_works(name: str, tmp_path: Path) -> None:
     """The rewrite that an error prints is applied: the program runs then, as Python runs it and the one before."""
     mistake = MISTAKES[name]

@@ -3,7 +3,7 @@
 import pytest
 from feature_pairs import check
 
-BY_DAY = 36
+BY_DAY = 18
 BY_NIGHT = 20_000
 
 

@@ -69,7 +69,7 @@ def check_zoo(program: ZooProgram, form: str, size: int, *, unrolled: bool) -> N
         equals_unrolled(at, pulled, [tuple(doubled(program.example(row))) for row in range(size)], axes)
 
 
-@pytest.mark.parametrize("number", by_day(range(len(SMOOTH)), 8), ids=lambda number: SMOOTH[number].name)
+@pytest.mark.parametrize("number", by_day(range(len(SMOOTH)), 5), ids=lambda number: SMOOTH[number].name)
 def test_programs_of_the_zoo(number: int) -> None:
     form, size = cell_of_the_day(number)
     check_zoo(SMOOTH[number], form, size, unrolled=size <= 2)
@@ -179,7 +179,7 @@ def check_workload(name: str, form: str, size: int) -> None:
 
 
 @pytest.mark.usefixtures("small")
-@pytest.mark.parametrize("number", by_day(range(len(WORKLOADS)), 4), ids=lambda number: list(WORKLOADS)[number])
+@pytest.mark.parametrize("number", by_day(range(len(WORKLOADS)), 2), ids=lambda number: list(WORKLOADS)[number])
 def test_workloads(number: int) -> None:
     form, _ = cell_of_the_day(number)
     check_workload(list(WORKLOADS)[number], form, 3)

@@ -209,7 +209,6 @@ def compiled_logistic_nuts(lanes: int, **options: Any) -> Any:
     return hb.batch(sample.function, threads=1, **options).trace(chains).lower().compile()
 
 
-@pytest.mark.usefixtures("optimized_in_full")
 def test_what_all_lanes_share_is_never_broadcast() -> None:
     """No array has the size of the regressors for each lane, nor is there memory for one."""
     lanes = 96

@@ -295,7 +295,7 @@ def merged(a, n):
         folded,
         put_in_order,
         beyond_bounds,
-        merged,
+        pytest.param(merged, marks=pytest.mark.slow),
     ],
     ids=lambda function: function.__name__,
 )
