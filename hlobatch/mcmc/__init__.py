@@ -22,6 +22,7 @@ from hlobatch.mcmc.bijectors import (
 from hlobatch.mcmc.checkpoint import saved_state
 from hlobatch.mcmc.diagnosis import Diagnosis
 from hlobatch.mcmc.errors import ArgumentError, InitialValueError, SamplingWarning
+from hlobatch.mcmc.exporting import export
 from hlobatch.mcmc.from_numpyro import from_numpyro
 from hlobatch.mcmc.from_tfp import from_tfp
 from hlobatch.mcmc.kernel import nuts
@@ -43,6 +44,7 @@ __all__ = [
     "above",
     "below",
     "correlation_cholesky",
+    "export",
     "from_numpyro",
     "from_tfp",
     "interval",

@@ -83,16 +83,31 @@ def make_begin(log_density: FlatLogDensity, *, followed: bool, data_axis: int | 
 
         return quickly_compiled(jax.vmap(begin, in_axes), runs_seldom=True)
 
-    of_lane = jax.value_and_grad(hb.batch(log_density))
+    of_lane = make_begin_in_lane(log_density, followed=True)
 
     @partial(hb.batch, in_axes=in_axes)
     def in_lanes(point: Point, tried: Array, momenta: Array, scale: Array, data: Any) -> Any:
-        momentum = momenta[0]
+        return of_lane(point, tried, momenta[0], scale, data)
+
+    return in_lanes
+
+
+def make_begin_in_lane(log_density: FlatLogDensity, *, followed: bool) -> Callable[..., tuple[Point, StepSize]]:
+    """Returns what one chain begins with, as a function that a batched function calls.
+
+    Args:
+        log_density: Of a position and the data.
+        followed: Whether lanes have to run the density.
+    """
+    value_and_grad = jax.value_and_grad(hb.batch(log_density) if followed else log_density)
+
+    @hb.batch
+    def of_lane(point: Point, tried: Array, momentum: Array, scale: Array, data: Any) -> Any:
         beginning = from_where(point, tried)
         while not beginning.search.is_found:
             position = beginning.next(momentum, scale)
-            value, slope = of_lane(position, data)
+            value, slope = value_and_grad(position, data)
             beginning = beginning.told(momentum, scale, position, value, slope)
         return beginning.point, begun(beginning.search.log_step)
 
-    return in_lanes
+    return of_lane

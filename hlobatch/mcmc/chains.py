@@ -16,7 +16,7 @@ import numpy as np
 from jax import Array
 
 import hlobatch as hb
-from hlobatch.mcmc.nuts import FlatLogDensity, Noise, Point, make_transition, select
+from hlobatch.mcmc.nuts import FlatLogDensity, Noise, Point, Tally, make_transition, select
 from hlobatch.mcmc.step_size import StepSize, adapted
 
 STATISTICS: Final = ("diverging", "energy", "acceptance_rate", "tree_depth", "n_steps", "lp", "step_size")
@@ -141,8 +141,7 @@ def make_advance(
             acceptance = tally.acceptance / tally.leapfrogs
             drawn = jnp.concatenate([point.position, point.gradient]) if gradients else point.position
             positions = positions.at[row].set(drawn)
-            found = (tally.diverged, point.energy, acceptance, depth, tally.leapfrogs, point.log_density, step_size)
-            statistics = statistics.at[row].set(jnp.stack([x.astype(positions.dtype) for x in found]))
+            statistics = statistics.at[row].set(statistics_of(point, tally, depth, step_size))
             step = select_adapted(made < limits.warmup, step, acceptance, limits.acceptance)
             leapfrogs += tally.leapfrogs
             made += 1
@@ -150,6 +149,13 @@ def make_advance(
         return Chain(chain.key, made, point, step), Drawn(positions, statistics)
 
     return advance
+
+
+def statistics_of(point: Point, tally: Tally, depth: Array, step_size: Array) -> Array:
+    """Returns what is kept of a draw besides its position, in the order of ``STATISTICS``."""
+    acceptance = tally.acceptance / tally.leapfrogs
+    found = (tally.diverged, point.energy, acceptance, depth, tally.leapfrogs, point.log_density, step_size)
+    return jnp.stack([x.astype(point.position.dtype) for x in found])
 
 
 def select_adapted(warming: Array, step: StepSize, acceptance: Array, target: Array) -> StepSize:
