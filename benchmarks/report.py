@@ -31,14 +31,14 @@ HEAD: Final = """\
 
 <!-- Written by `python -m benchmarks.report`; `make bench` measures everything anew. -->
 
-Every figure here comes from `benchmarks/results`: useful work per second, as a ratio to what others do in the same
-process and in turn with hlobatch. Above 1, hlobatch is faster; what is computed for lanes that are masked out is no
-work. `lockstep vmap` is `jax.vmap` of `lax.while_loop` and `lax.cond`, with an explicit stack where the problem is
-recursive. Everybody has all cores, and nothing is compiled in these times. [All sizes, contenders, ablations and times
-to compile]({folder}/details.md) are beside this page, with what each column means.
+Every figure compares the useful work per second of hlobatch with that of another contender, which ran in turn with it
+in the same process. Above 1, hlobatch is faster. Computation for lanes that are masked out is not useful work.
+`lockstep vmap` is `jax.vmap` of `lax.while_loop` and `lax.cond`, with an explicit stack where the problem is
+recursive. All contenders have all cores. Compilation is not included.
 
-`make bench` measures everything anew; `python -m benchmarks NAME --lanes 1,10,100 --json benchmarks/results`
-measures one workload and replaces its rows.
+[The details]({folder}/details.md) have all sizes, contenders, ablations and times to compile, and define each column.
+All figures come from `benchmarks/results`. `make bench` measures all of them again;
+`python -m benchmarks NAME --lanes 1,10,100 --json benchmarks/results` measures one workload and replaces its rows.
 """
 
 DETAILS: Final = f"""\
@@ -46,45 +46,44 @@ DETAILS: Final = f"""\
 
 <!-- Written by `python -m benchmarks.report`; `make bench` measures everything anew. -->
 
-Every figure here comes from `benchmarks/results`; [one page](../benchmarks.md) has the main ones. What the columns
-mean:
+Every figure comes from `benchmarks/results`; [one page](../benchmarks.md) has the main ones. The columns are:
 
-- **Useful work** is what some lane wanted; lanes that were masked out do not count.
-- **Time** is the median over repetitions, with quartiles; compilation is apart, and the median of several where
-  it takes less than {LONG:.0f} seconds, in turn with the others'. In each round every contender
-  has a turn, in an order that rotates, and ratios are medians of ratios within a round: what slows the machine
-  slows all alike. A turn is one run, or as many as fill {1e3 * LONG_ENOUGH:.0f} ms, and then time is their mean.
+- **Useful work** is work for active lanes; work for lanes that are masked out does not count.
+- **Time** is the median over repetitions, with quartiles, without compilation. In each round every contender
+  has a turn, in an order that rotates, and ratios are medians of the ratios within a round, so that a slowdown of the
+  machine affects all contenders alike. A turn is one run, or as many as fill {1e3 * LONG_ENOUGH:.0f} ms; then the time
+  is their mean. Time to compile is the median of several measurements if it is below {LONG:.0f} seconds.
 - **hlobatch is … times as fast** compares useful work per second. Below 1, the contender is faster.
-- **Of roofline**: useful work per second as a fraction of what the bare batched kernel reaches in a
-  `fori_loop` with as many lanes in the same process. The kernel of a loop that is all control is next to
-  nothing; there the fraction says little.
-- **Lanes used**: the share of lanes that had a use for the costly kernel, over its executions. Where
-  few have one, it may run on arrays of fewer lanes, of which more are used than it says.
-- **Memory** is XLA's temporary memory, of the whole batch as one program.
+- **Of roofline**: useful work per second as a fraction of that of the bare batched kernel in a
+  `fori_loop` with as many lanes in the same process. It says little for a loop that is nearly all control flow, whose
+  kernel does almost nothing.
+- **Lanes used**: the share of lanes that used the expensive kernel, over its executions. If
+  few lanes use it, it may run on arrays of fewer lanes, of which a greater share is used.
+- **Memory** is XLA's temporary memory for the whole batch as one program.
 
-Before anything is timed, contenders that do the same work are checked for the same results. `lockstep vmap`
+Before the measurements, the results of contenders that do the same work are compared. `lockstep vmap`
 is `jax.vmap` of `lax.while_loop` and `lax.cond`, with an explicit stack where the problem is recursive. With
-more inputs than lanes, it runs one batch of as many as there are lanes after another. hlobatch takes inputs from a
-queue, and chooses itself how many are in flight; its note says how many.
+more inputs than lanes, it runs batches of the size of the lanes, one after another. hlobatch takes inputs from a
+queue, and chooses how many are in flight; its note says how many.
 
-Everybody has all cores: on a CPU, hlobatch divides a batch into one program per core where that pays, and the
-others are one program whose large kernels XLA divides; so is the roofline, which hlobatch may then exceed. What
-one thread reaches is in the ablations.
+All contenders have all cores. On a CPU, hlobatch divides a batch into one program per core where that pays. The
+others, and the roofline, are one program whose large kernels XLA divides, so that hlobatch may exceed the roofline. The
+ablations show the speed of one thread.
 
-TFP's `auto_batching` needs TensorFlow, and so an interpreter of its
-own, named by the environment variable `HLOBATCH_TFP_PYTHON`, with tensorflow-cpu 2.18, tf-keras 2.18 and
-tensorflow-probability 0.25. TFP's own sampler, `tfp`, runs on JAX alone; releases do not know this JAX,
-`tfp-nightly` does.
+TFP's `auto_batching` needs TensorFlow, and so its own interpreter,
+which the environment variable `HLOBATCH_TFP_PYTHON` names, with tensorflow-cpu 2.18, tf-keras 2.18 and
+tensorflow-probability 0.25. TFP's own sampler, `tfp`, runs on JAX alone. It needs `tfp-nightly`: releases do not
+support this version of JAX.
 """
 
 
 FIGURE_7: Final = """\
 ## Lanes in use: the paper's figure 7
 
-The share of lanes with a use for the gradient of the correlated Gaussian, over its executions; nothing is timed. Under
-lockstep, lanes wait for each other after every trajectory. Here they wait only at the end, which is the bound, or not
-even there if more chains wait in a queue: 30 for each lane. The schedule by cost computes a gradient as cheap as this
-for fewer lanes, since that takes less time than to bring all of them there.
+The figure shows the share of lanes that use the gradient of the correlated Gaussian, over its executions. It is not a
+measurement of time. In lockstep, lanes wait for each other after every trajectory. In hlobatch they wait only at the
+end, which is the bound, and not even there with a queue of 30 chains for each lane. The schedule by cost computes a
+gradient as cheap as this one for fewer lanes, since that takes less time than to wait for the others.
 
 `python -m benchmarks.nuts.figure7 --json benchmarks/results/figure7.json`"""
 
@@ -92,22 +91,24 @@ for fewer lanes, since that takes less time than to bring all of them there.
 WHOLE_RUNS: Final = """\
 ## Whole runs of samplers
 
-`hlobatch.mcmc` and others from the start of a process to {draws} draws of each chain, after {warmup} of warm-up; a run
-is made twice in its process, and again it does not compile, where what has been compiled is kept. All have the same log
-densities, starts and numbers of draws, and adapt a diagonal metric and a step size; TFP adapts no metric for log
-densities. Effective draws are arviz's, in bulk, of the worst parameter. {columns}
+The table compares `hlobatch.mcmc` with other libraries, from the start of a process to {draws} draws of each chain,
+after {warmup} draws of warm-up. Each run is made twice in its process; the second one (*again*) reuses compiled code
+if the library keeps it. All runs have the same log densities, starts and numbers of draws, and adapt a diagonal metric
+and a step size; TFP adapts no metric for log densities. Effective draws are arviz's bulk figure for the worst
+parameter. {columns}
 The load average before a run was up to {load:.1f}.
 
 `python -m benchmarks.sampling --json benchmarks/results/sampling.json`"""
 BESIDE_OTHERS: Final = """\
-The columns of others say how many times their effective draws per second hlobatch has: with compilation, and again."""
+The columns of the other libraries give the ratio of hlobatch's effective draws per second to theirs: with compilation,
+and again."""
 BY_PROCESSORS: Final = """\
-Seconds are those on the clock, and those of all processors together, which say more where other programs run on the
+Seconds are given as wall-clock time, and as processor time, which is more reliable if other programs run on the
 machine."""
 
 
 def page(rows: Sequence[Row], folder: str) -> str:
-    """The page as Markdown: what every workload comes to at its largest size.
+    """The page as Markdown: the results of every workload at its largest size.
 
     Args:
         rows: Of all files.
@@ -146,7 +147,7 @@ def details(rows: Sequence[Row]) -> str:
 
 
 def _run_numbers(rows: Sequence[Row]) -> dict[str, Any]:
-    """What the text about whole runs says in numbers."""
+    """The numbers in the text about whole runs."""
     return {name: max(row[name] for row in rows) for name in ("draws", "warmup", "load")}
 
 
@@ -162,7 +163,7 @@ def _largest(rows: Sequence[Row]) -> list[Row]:
 
 
 def _parted(rows: Sequence[Row]) -> tuple[list[Row], list[Row], list[Row]]:
-    """What was timed, the rows of figure 7, and those of whole runs of samplers."""
+    """The rows of timed workloads, of figure 7, and of whole runs of samplers."""
     lanes_in_use = [row for row in rows if "trajectories" in row]
     whole_runs = [row for row in rows if "library" in row]
     return [row for row in rows if row.keys().isdisjoint(("trajectories", "library"))], lanes_in_use, whole_runs
@@ -204,7 +205,7 @@ def _environment(what: Row) -> str:
 
 
 def _goals(rows: Sequence[Row]) -> list[str]:
-    """What the ratios should be, and what they are."""
+    """A table of goals for the ratios, and of their measured values."""
     controls = {name for name in registry.MODULES if registry.find(name).control}
     lockstep = [r for r in rows if r["contender"] == LOCKSTEP and not r.get("missing")]
     diverging = [r["slower"] for r in lockstep if r["workload"] not in controls]
@@ -212,7 +213,7 @@ def _goals(rows: Sequence[Row]) -> list[str]:
     serial = [r["slower"] for r in rows if r["contender"] == NUMBA and r["workload"] in ("mandelbrot", "collatz")]
     called = [r["slower"] for r in rows if r["contender"] == JIT and r["workload"] == "cached_call"]
     fibonacci = [r for r in rows if r["workload"] == "fibonacci" and not r.get("missing")]
-    lines = ["| hlobatch against | should be | is |", "|---|---|---|"]
+    lines = ["| Compared with | goal | measured |", "|---|---|---|"]
     if diverging:
         mean, worst = statistics.geometric_mean(diverging), min(diverging)
         lines += [f"| lockstep `vmap`, diverging workloads, geometric mean | at least 4 | {_times(mean)} |"]
@@ -262,7 +263,7 @@ def _same_size(one: Row, other: Row) -> bool:
 def _section(workload: Workload, rows: Sequence[Row]) -> list[str]:
     lines = ["", f"### {workload.title}", "", workload.description]
     if workload.control:
-        lines += ["", "A control: no lane ever waits for another, so lockstep serves as well."]
+        lines += ["", "A control: no lane ever waits for another, so lockstep is as good."]
     lines += ["", f"`python -m benchmarks {workload.name}`"]
     lines += [
         "",

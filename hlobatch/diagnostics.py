@@ -227,24 +227,24 @@ def _restored(kind: type[H], attributes: Mapping[str, Any]) -> H:
 
 
 class UnsupportedSyntaxError(HloBatchError):
-    """A statement or expression that hlobatch does not turn into a batched program.
+    """A statement or expression that hlobatch cannot compile to a batched program.
 
-    Fix: write it with the constructs listed in ``docs/language.md``, or move it into an ordinary function that
-    contains no per-example control flow and call that.
+    Fix: write it with the constructs listed in ``docs/language.md``, or move it into an ordinary function whose control
+    flow does not differ between lanes.
     """
 
 
 class UndefinedVariableError(HloBatchError):
-    """A variable is read on a path on which it may never have been given a value.
+    """A variable is read on a path on which it may have no value.
 
     Fix: give it a value before the branch or the loop.
     """
 
 
 class BatchTypeError(HloBatchError, TypeError):
-    """Types, shapes, batch sizes or argument counts that do not fit together.
+    """Types, shapes, batch sizes or argument counts do not fit together.
 
-    Fix: the message names both sides; make them agree with ``jnp.asarray(…, dtype)``, or pass a batch.
+    Fix: make the two sides that the message names agree, as with ``jnp.asarray(…, dtype)``, or pass a batch.
     """
 
 
@@ -289,11 +289,11 @@ def as_also(kind: type[E], other: type[BaseException]) -> type[E]:
 
 
 class LimitError(RuntimeError):
-    """A lane reaches a limit of hlobatch, which Python does not have: no handler in the program catches it."""
+    """A lane reached a limit that hlobatch has and Python does not. No handler in the program catches it."""
 
 
 class MissingValueError(LimitError):
-    """A lane has None where arrays are stored: as its result, or as an item of a list that grows.
+    """A lane has None where an array is stored: as its result, or as an item of a list that grows.
 
     Fix: give a number in place of None, `return -1 if found is None else found`, or a flag beside it.
     """
@@ -302,16 +302,16 @@ class MissingValueError(LimitError):
 class IntegerOverflowError(LimitError):
     """An integer of a lane needs more bits than its dtype has, in a function of ``hb.batch(checked=True)``.
 
-    Fix: compute with floats or, after ``jax.config.update("jax_enable_x64", True)``, with 64 bits; where the number is
-    meant to wrap around, as in a hash, compute with one that has no sign, such as ``jnp.uint32(x)``.
+    Fix: compute with floats or, after ``jax.config.update("jax_enable_x64", True)``, with 64 bits. If the number is
+    meant to wrap around, as in a hash, make it unsigned, as in ``jnp.uint32(x)``.
     """
 
 
 class CapacityError(LimitError):
     """A container of a lane, such as a list that is used as a stack, has no room for another item.
 
-    Fix: declare how many items it may hold, `stack = hb.capacity([], 1000)`. Outside of ``jax.jit``, containers without
-    a declared capacity grow by themselves.
+    Fix: declare its capacity, as in `stack = hb.capacity([], 1000)`. Outside of ``jax.jit``, containers without a
+    declared capacity grow by themselves.
 
     Attributes:
         may_grow: Whether the container has no declared capacity.
@@ -323,7 +323,7 @@ class CapacityError(LimitError):
 
 
 class StackOverflowError(LaneError):
-    """A lane needed more stack frames than there are and the stacks could not grow.
+    """A lane needed more stack frames than it had, and the stacks could not grow.
 
     Fix: raise ``max_stack_depth``, or call the function outside ``jax.jit``, where stacks grow while running.
     """
@@ -339,15 +339,15 @@ class StepLimitError(LaneError):
 class TimeLimitError(LaneError, TimeoutError):
     """Some inputs were not finished when the ``timeout`` of a call was reached; the results so far are kept.
 
-    Fix: raise ``timeout``, or go on from time to time with ``f.start``, ``f.advance`` and ``f.finish``.
+    Fix: raise ``timeout``, or run the batch in parts with ``f.start``, ``f.advance`` and ``f.finish``.
     """
 
 
 class StateError(HloBatchError):
     """A state does not belong to a run that this function can resume.
 
-    It is of another function, of arguments of other types, of a function that has changed since, or of another version
-    of hlobatch or JAX.
+    It belongs to another function, to arguments of other types, to an earlier version of the function, or to another
+    version of hlobatch or JAX.
 
     Fix: begin a new run with ``f.start``.
     """
@@ -371,16 +371,16 @@ class Interrupted(KeyboardInterrupt):
 
 
 class KernelError(HloBatchError):
-    """A function was to run as a kernel, with ``dispatch="kernel"``, and cannot. The message says why.
+    """A function with ``dispatch="kernel"`` cannot be compiled to a kernel. The message says why.
 
     Fix: leave ``dispatch`` out, or rewrite the code that the message names.
     """
 
 
 class DerivativeError(HloBatchError):
-    """A derivative was asked for that does not exist. The message says of which code, and why.
+    """Code that has no derivative was differentiated. The message names the code, and says why.
 
-    Fix: give the code a derivative with ``jax.custom_jvp`` or ``jax.custom_vjp``, or keep it out with
+    Fix: give the code a derivative with ``jax.custom_jvp`` or ``jax.custom_vjp``, or exclude it with
     ``jax.lax.stop_gradient``.
     """
 
@@ -388,8 +388,8 @@ class DerivativeError(HloBatchError):
 class ArtifactError(HloBatchError):
     """A function cannot be exported, or a file is not an artifact that can be run here.
 
-    Fix: the message says what cannot be described; a file that is damaged, or was written by or for something else, has
-    to be exported again.
+    Fix: change the code that the message names. Export again if the file is damaged, or was written by or for something
+    else.
     """
 
 
@@ -401,7 +401,7 @@ class ProfileError(HloBatchError):
 
 
 class ParseError(HloBatchError):
-    """A text or file is not a module that can be read.
+    """A text or file is not a valid module.
 
     Fix: the message names the line and the column.
     """

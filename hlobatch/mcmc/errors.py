@@ -1,4 +1,4 @@
-"""What a user gives the sampler that cannot be meant -> an error that says so; and draws that are bad, a warning."""
+"""The errors for invalid arguments of samplers, and the warning for unreliable draws."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import hlobatch as hb
 
 
 class ArgumentError(hb.HloBatchError, ValueError):
-    """An argument that cannot be what was meant, or does not fit the others.
+    """An argument is invalid, or does not fit the other arguments.
 
     Fix: the message says what to write.
     """
 
 
 class SamplingWarning(UserWarning):
-    """What is to be known of draws before they are used: some diverged, chains do not agree, there are few.
+    """The draws are unreliable: some diverged, chains disagree, or effective draws are few.
 
     Fix: the message says what to try. `Result.diagnosis` has the numbers.
     """
@@ -28,7 +28,7 @@ class InitialValueError(ArgumentError):
 
     Attributes:
         chain: The number of the first such chain.
-        parameters: Names of those to blame, as far as can be told.
+        parameters: Names of the parameters that cause it, as far as this is known.
     """
 
     def __init__(self, message: str, chain: int, parameters: Sequence[str], help: str = "") -> None:
