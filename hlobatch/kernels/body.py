@@ -312,8 +312,9 @@ class Body:
         body = "\n".join([*heads, *e.heads, *e.lines])
         constants = "\n".join(f"@{known} = {text}" for text, known in e.constants.items())
         declarations = "\n".join(e.declared.values())
+        facts = "\n".join(e.facts)
         metadata = e.places.metadata(name, self.program.location, is_grid=e.processor.is_grid)
         debug = " !dbg !5" if metadata else ""
         attributes = "convergent nounwind" if e.processor.threads_that_meet > 1 else "nounwind"
         head = f"define internal i32 @{symbol}({', '.join(parameters)}) alwaysinline {attributes}{debug} {{\nstart:"
-        return f"{constants}\n{declarations}\n{head}\n{body}\n}}\n{metadata}\n"
+        return f"{constants}\n{declarations}\n{head}\n{body}\n}}\n{metadata}\n{facts}\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from hlobatch.kernels.arrays import Params, Values
@@ -10,7 +11,7 @@ from hlobatch.kernels.emitter import Emitter
 from hlobatch.kernels.reductions import summed
 from hlobatch.kernels.rules import CALLS, OUTER_PRODUCT, Out, apply, on_arrays
 from hlobatch.kernels.text import MOST_ELEMENTS_UNROLLED, Index
-from hlobatch.kernels.types import FLOAT32, is_float, is_short_float, kind, number, size
+from hlobatch.kernels.types import FLOAT32, INT64, is_float, is_short_float, kind, number, size
 from hlobatch.kernels.values import Value
 
 LEAST_COLUMNS_IN_VECTORS: Final = 8
@@ -18,6 +19,11 @@ LEAST_COLUMNS_IN_VECTORS: Final = 8
 (2026-11), not measured."""
 ELEMENTS_IN_A_BLOCK: Final = 4
 """Elements of a product of a gang that are summed side by side."""
+COLUMNS_OF_A_THREAD: Final = 4
+"""Elements of a row that a thread of a warp sums side by side, so that one does not wait for another. As the number
+below, chosen by judgement (2026-11), not measured."""
+LINES_AT_ONCE: Final = 4
+"""Elements that the threads of a warp sum together at a time, so that exchanges do not wait for each other."""
 
 
 @dataclass(frozen=True)
@@ -114,6 +120,81 @@ class _Product:
         e.for_each_looped(shape[:-1], line)
         return new
 
+    def by_columns(self, shape: tuple[int, ...], dtype: Any) -> Value:
+        """The result, of which each thread of a lane has some of the last axis, as far apart as there are threads."""
+        e, threads = self.e, self.e.processor.threads_per_lane
+        new, zero, count = e.fresh(dtype, shape), number(0, self.total), shape[-1]
+
+        def line(outer: list[Index]) -> None:
+            for first in range(0, count, threads * COLUMNS_OF_A_THREAD):
+                steps = range(first, min(count, first + threads * COLUMNS_OF_A_THREAD), threads)
+                e.each_of(threads, partial(some, outer, steps), new.ref)
+
+        def some(outer: list[Index], steps: range, thread: Index) -> None:
+            columns = [e.plus(thread, step) for step in steps]
+            last = columns[-1]
+            if steps[-1] + threads > count:
+                columns[-1] = e.intrinsic("smin", INT64, str(last), str(count - 1))
+            indices = [[*outer, column] for column in columns]
+
+            def step(so_far: list[str], inner: list[Index]) -> list[str]:
+                return [self.with_term(total, index, inner) for total, index in zip(so_far, indices, strict=True)]
+
+            totals = e.fold_several(self.inner, [self.total] * len(steps), [zero] * len(steps), step)
+            for total, column in zip(totals, [*columns[:-1], last], strict=True):
+                x = apply(e, "convert_element_type", dtype, total, of=self.total)
+                put = partial(e.put, x, new, e.position([*outer, column], shape))
+                if column is last and steps[-1] + threads > count:
+                    e.when(e.op(f"icmp slt i64 {column}, {count}"), put)
+                else:
+                    put()
+
+        with e.at_once():
+            e.for_each_looped(shape[:-1], line)
+        return new
+
+    def by_lines(self, shape: tuple[int, ...], dtype: Any) -> Value:
+        """The result, of which all threads of a lane compute some elements together, each some terms of the sums."""
+        e = self.e
+        new, zero = e.fresh(dtype, shape), number(0, self.total)
+
+        def some(first: Index, count: int) -> None:
+            places = [e.plus(first, k) for k in range(count)]
+            indices = [e.unravelled(place, shape) for place in places]
+
+            def step(so_far: list[str], inner: list[Index]) -> list[str]:
+                return [self.with_term(total, index, inner) for total, index in zip(so_far, indices, strict=True)]
+
+            def joined(some: list[str], others: list[str]) -> list[str]:
+                return [self.joined(one, other) for one, other in zip(some, others, strict=True)]
+
+            totals = e.fold_several(self.inner, [self.total] * count, [zero] * count, step, joined)
+            for total, place in zip(totals, places, strict=True):
+                e.put(apply(e, "convert_element_type", dtype, total, of=self.total), new, place)
+
+        whole, rest = divmod(size(shape), LINES_AT_ONCE)
+        with e.at_once():
+            e.loop(whole, lambda k: some(e.times(k, LINES_AT_ONCE), LINES_AT_ONCE))
+            if rest:
+                some(size(shape) - rest, rest)
+        return new
+
+    @property
+    def varying(self) -> tuple[int, int]:
+        """The factor and its axis that the last axis of the result is."""
+        which = 1 if self.free(1) else 0
+        return which, self.free(which)[-1] if self.free(which) else -1
+
+    def of_threads(self, shape: tuple[int, ...], dtype: Any) -> Value | None:
+        """The result by the threads of a lane, so that those side by side read elements side by side, if that is so."""
+        which, axis = self.varying
+        x, threads = (self.a, self.b)[which], self.e.processor.threads_per_lane
+        is_last = axis == len(x.shape) - 1
+        if is_last and shape[-1] > threads:
+            return self.by_columns(shape, dtype)
+        has_lines = not is_last and len(x.shape) - 1 in self.axes[0][which]
+        return self.by_lines(shape, dtype) if has_lines and size(self.inner) >= threads else None
+
     def in_rows(self, shape: tuple[int, ...]) -> Value:
         """The result, rows of the second factor added up, each times a number of the first."""
         e, shared, of_a = self.e, len(self.axes[1][0]), len(self.free(0))
@@ -171,6 +252,9 @@ def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
     has_rows = has_rows and size(b.shape) > MOST_ELEMENTS_UNROLLED
     if e.processor.has_vectors and has_rows and product.total == dtype:
         return [product.in_rows(shape)]
+    if e.processor.threads_per_lane > 1 and size(shape) > MOST_ELEMENTS_UNROLLED:
+        if (divided := product.of_threads(shape, dtype)) is not None:
+            return [divided]
     if e.processor.width > 1 and shape and size(product.inner) > 1:
         return [product.in_blocks(shape, dtype)]
     return [e.built(dtype, shape, lambda index: product.element(index, dtype))]

@@ -43,6 +43,7 @@ class Text:
         heads: The memory that the function asks for when it starts.
         declared: Functions of others that it calls, by name.
         constants: Arrays of constants, by name.
+        facts: Lines of metadata that the module has besides.
         branches_alone: Whether a lane may branch without others that have to wait for it.
         places: Of the instructions in the user's source.
     """
@@ -54,6 +55,7 @@ class Text:
         self.heads: list[str] = []
         self.declared: dict[str, str] = {}
         self.constants: dict[str, str] = {}
+        self.facts: list[str] = []
         self.places = Places()
         self._mark = ""
         self._count = 0
@@ -80,6 +82,10 @@ class Text:
 
     def jump(self, label: str) -> None:
         self.do(f"br label {label}")
+
+    def jump_back(self, label: str) -> None:
+        """Go to the next turn of a loop."""
+        self.jump(label)
 
     def branch(self, condition: str, if_true: str, if_false: str) -> None:
         self.do(f"br i1 {condition}, label {if_true}, label {if_false}")
@@ -271,7 +277,7 @@ class Text:
         self.label(inside)
         body(i)
         self.do(f"store i64 {self.op(f'add i64 {i}, 1')}, ptr {counter}")
-        self.jump(head)
+        self.jump_back(head)
         self.label(end)
 
     def for_each(self, shape: Sequence[int], body: Callable[[list[Index]], None]) -> None:

@@ -42,6 +42,11 @@ _FIRST: Final = "%is_first"
 _ALIGNED_BYTES: Final = 16
 _WORD: Final = 32
 _ADDRESS: Final = re.compile(r"getelementptr \S+, ptr ([^,]+),")
+_FACTS: Final = 1_000_000
+"""From where on metadata is numbered."""
+MOST_TERMS_AT_ONCE: Final = 16
+"""Terms of sums of a thread that are written out together, so that it waits for memory once for all of them. `ptxas`
+writes out all turns of a short loop for newer cards, and takes 255 registers. Chosen by judgement (2026-11)."""
 _ONLY_READ: Final = ("%in", "%captured", "%shared", "%own", "@")
 """What names of pointers begin with to memory that is written by nobody."""
 
@@ -97,6 +102,7 @@ class WarpEmitter(LaneEmitter):
         self._roots: dict[str, str] = {}
         self._apart = False
         self._element: Index = ""
+        self._terms_at_once = 0
         self._before: Touched | None = None
         self._now: Touched | None = None
 
@@ -246,6 +252,16 @@ class WarpEmitter(LaneEmitter):
 
         self.for_each([shape[axis] for axis in others], whole)
 
+    def jump_back(self, label: str) -> None:
+        """Of a long sum, LLVM writes out as many turns as wait for memory together, and `ptxas` no more."""
+        if not self._terms_at_once:
+            super().jump_back(label)
+            return
+        number = _FACTS + 2 * len(self.facts)
+        how = f'!{number + 1} = !{{!"llvm.loop.unroll.count", i32 {self._terms_at_once}}}'
+        self.facts.append(f"!{number} = distinct !{{!{number}, !{number + 1}}}\n{how}")
+        self.do(f"br label {label}, !llvm.loop !{number}")
+
     def _is_for_all(self, targets: Sequence[str]) -> bool:
         """Whether every thread does all of it, since it writes memory of its own."""
         return self._apart or all(map(self._is_own, targets))
@@ -283,7 +299,12 @@ class WarpEmitter(LaneEmitter):
         step: Callable[[list[str], list[Index]], list[str]],
         joined: Callable[[list[str], list[str]], list[str]] | None = None,
     ) -> list[str]:
-        if self._apart or joined is None or size(shape) <= MOST_ELEMENTS_UNROLLED:
+        if self._apart:
+            before, self._terms_at_once = self._terms_at_once, MOST_TERMS_AT_ONCE // len(first)
+            found = super().fold_several(shape, dtypes, first, step, joined)
+            self._terms_at_once = before
+            return found
+        if joined is None or size(shape) <= MOST_ELEMENTS_UNROLLED:
             return super().fold_several(shape, dtypes, first, step, joined)
         parts = Cells(self, dtypes)
         parts.keep(first)
