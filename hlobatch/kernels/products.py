@@ -187,8 +187,10 @@ class _Product:
 
     def of_threads(self, shape: tuple[int, ...], dtype: Any) -> Value | None:
         """The result by the threads of a lane, so that those side by side read elements side by side, if that is so."""
-        which, axis = self.varying
-        x, threads = (self.a, self.b)[which], self.e.processor.threads_per_lane
+        threads, (which, axis) = self.e.processor.threads_per_lane, self.varying
+        if threads == 1 or size(shape) <= MOST_ELEMENTS_UNROLLED:
+            return None
+        x = (self.a, self.b)[which]
         is_last = axis == len(x.shape) - 1
         if is_last and shape[-1] > threads:
             return self.by_columns(shape, dtype)
@@ -252,9 +254,8 @@ def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
     has_rows = has_rows and size(b.shape) > MOST_ELEMENTS_UNROLLED
     if e.processor.has_vectors and has_rows and product.total == dtype:
         return [product.in_rows(shape)]
-    if e.processor.threads_per_lane > 1 and size(shape) > MOST_ELEMENTS_UNROLLED:
-        if (divided := product.of_threads(shape, dtype)) is not None:
-            return [divided]
+    if (divided := product.of_threads(shape, dtype)) is not None:
+        return [divided]
     if e.processor.width > 1 and shape and size(product.inner) > 1:
         return [product.in_blocks(shape, dtype)]
     return [e.built(dtype, shape, lambda index: product.element(index, dtype))]

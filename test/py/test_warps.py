@@ -5,7 +5,9 @@ The text is the one that a GPU has; threads run until they meet, one at a time, 
 
 import itertools
 import os
+import random
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -14,8 +16,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import warps
+from hypothesis import HealthCheck, given, note, settings
 from on_threads import MEETING, WARPS, WARPS_WITH_LITTLE, on_threads
 from own_code import checking, needs_llvm
+from test_generated import ROWS, SHARED, expected, load, modules
 
 import hlobatch as hb
 from hlobatch.kernels.processors import Processor
@@ -167,6 +171,96 @@ def test_what_a_gpu_is_given() -> None:
     assert "redux" not in text
 
 
+# Programs that nobody thought of
+
+OPERATIONS = (
+    "x = x[::-1] + y",
+    "y = jnp.cumsum(x) % 97",
+    "x = jnp.sort(x * 7 % 31 + y % 5)",
+    "x = x.at[y % N].add(x) % 1009",
+    "y = y.at[k % N].set(x[k * 3 % N])",
+    "s = s + jnp.sum(x) % 101 + jnp.argmax(y % 13)",
+    "x = (m @ x) % 89",
+    "x = (x @ m) % 89",
+    "m = m.T + x % 3",
+    "m = m.at[k % N].set(y % 7)",
+    "m = (m @ m[:, :N]) % 11",
+    "m = m.at[y % N].add(x % 5)",
+    "y = jnp.roll(x, 1) - s",
+    "x, y = y, x",
+    "x = jnp.where(y % 2 == 0, x, y)",
+    "y = jax.lax.dynamic_update_slice(y, x[:5], (s % N,))",
+    "x = jnp.maximum(x, jnp.max(y) - s % 3) % 1009",
+    "s = (x[s % N] + s) % 1009",
+    "x = x.at[2].set(s % 100).at[3].add(x[2])",
+    "z = x[:4]; x = x.at[:4].set(y[2:6]); y = y.at[3:7].add(z)",
+    "x = jnp.concatenate([y[5:], x[:5]])",
+    "y = jax.lax.scan(lambda c, r: (c + r.sum(), r * c % 17), s, m)[1][:, 1]",
+    "y = jax.lax.fori_loop(0, s % 4, lambda i, v: v[::-1] + i, y)",
+    "x = jax.lax.cond(s % 2 == 0, lambda: x + 1, lambda: y[::-1])",
+    "m = m + jnp.outer(x % 3, y % 3) % 5",
+    "x, y = turned(x, y, s % 3)",
+)
+"""What vectors `x` and `y`, a matrix `m` and a number `s` are changed by, in turn `k`."""
+HEAD = """\
+import hlobatch as hb
+import jax
+import jax.numpy as jnp
+
+N = {size}
+
+
+def turned(x, y, depth):
+    if depth == 0:
+        return x, y
+    u, v = turned(y[::-1] % 503, x, depth - 1)
+    return u + x, v - y
+
+
+@hb.batch
+def entry(x, n):
+    y, s, k = x[::-1] * 3 % 41, 0, 0
+    m = (x[:, None] + 2 * y) % 19
+    while k < n:
+"""
+
+
+def program(seed: int) -> str:
+    chance = random.Random(seed)
+    some = [chance.choice(OPERATIONS) for _ in range(chance.randint(4, 7))]
+    lines = [f"        {'if (s + k) % 3 != 0: ' if chance.random() < 0.3 else ''}{line}" for line in some]
+    end = ["        k = k + 1", "    return x, y, m, s"]
+    return HEAD.format(size=chance.choice((9, 33, 40))) + "\n".join([*lines, *end]) + "\n"
+
+
+@pytest.mark.parametrize("seed", [1, 2, *(pytest.param(k, marks=pytest.mark.slow) for k in range(3, 102))])
+def test_programs_by_chance(seed: int, tmp_path: Path) -> None:
+    """The same whole numbers as in one thread, to the last bit."""
+    source = program(seed)
+    entry = load(source, tmp_path).entry.function
+    size = int(source.split("N = ")[1].split()[0])
+    on = (WARPS, WARPS_WITH_LITTLE, MEETING)[seed % 3]
+    rows = max(2, on.lanes_that_meet + 2)
+    x, n = np.arange(rows * size, dtype=np.int32).reshape(rows, size) * 5 % 23, np.arange(2, rows + 2) % 5
+    wanted = jax.tree.map(np.asarray, hb.batch(entry, dispatch="kernel")(x, n))
+    with checking():
+        found = run(entry, x, n, on=on)
+    jax.tree.map(lambda got, want: np.testing.assert_array_equal(got, want, err_msg=source), found, wanted)
+
+
+@pytest.mark.slow
+@settings(suppress_health_check=list(HealthCheck))
+@given(source=modules())
+def test_generated_programs(source: str, tmp_path: Path) -> None:
+    """Control, calls and frames of numbers, as plain Python has it."""
+    note(source)
+    module = load(source, tmp_path)
+    wanted = expected(module)
+    for on in (WARPS, MEETING):
+        found = run(module.entry.function, *ROWS.T, SHARED, on=on, in_axes=module.entry.in_axes, max_stack_depth=2)
+        assert found.tolist() == wanted
+
+
 # Lanes that meet
 
 
@@ -224,8 +318,8 @@ def test_the_form_is_chosen_by_what_lanes_do() -> None:
 
     x, a = np.zeros((1, 12), np.float32), np.zeros((1, 40, 40), np.float32)
     cases = {"warp": (walk, a[0, :1], a), "meeting": (parting, x, SEEDS[:1]), "thread": (down, SEEDS)}
-    for name, (function, *given) in cases.items():
-        found = target_of("cuda").form_for(hb.batch(function).trace(*given).plan.programs.of_a_lane)
+    for name, (function, *inputs) in cases.items():
+        found = target_of("cuda").form_for(hb.batch(function).trace(*inputs).plan.programs.of_a_lane)
         assert found.processor == forms.NAMES[name]
         assert found.reason
 
