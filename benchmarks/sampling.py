@@ -90,7 +90,56 @@ def logistic() -> Target:
     return Target(log_density, 25)
 
 
-TARGETS: Final = {"eight_schools": eight_schools, "radon": radon, "logistic": logistic}
+def gaussian() -> Target:
+    """100 independent normals, of standard deviations from 0.3 to 3."""
+    variances = jnp.asarray(np.logspace(-1, 1, 100), jnp.float32)
+    return Target(lambda x: -0.5 * jnp.sum(x**2 / variances), 100)
+
+
+def mixture() -> Target:
+    """300 numbers of two normals, in order of their means."""
+    rng = np.random.default_rng(2)
+    y = jnp.asarray(np.where(rng.random(300) < 0.3, rng.normal(-1, 0.7, 300), rng.normal(1.5, 1, 300)), jnp.float32)
+
+    def log_density(x: Any) -> Any:
+        low, log_gap, log_sigmas, logit = x[0], x[1], x[2:4], x[4]
+        means, sigmas = jnp.stack([low, low + jnp.exp(log_gap)]), jnp.exp(log_sigmas)
+        prior = norm.logpdf(means, 0, 5).sum() + log_gap + norm.logpdf(log_sigmas).sum()
+        prior += jax.nn.log_sigmoid(logit) + jax.nn.log_sigmoid(-logit)
+        first = jax.nn.log_sigmoid(-logit) + norm.logpdf(y, means[0], sigmas[0])
+        second = jax.nn.log_sigmoid(logit) + norm.logpdf(y, means[1], sigmas[1])
+        return prior + jnp.logaddexp(first, second).sum()
+
+    return Target(log_density, 5)
+
+
+def volatility() -> Target:
+    """Stochastic volatility of 50 days, not centered: level, persistence, scale, innovations."""
+    rng = np.random.default_rng(3)
+    h = np.zeros(50)
+    for day in range(1, 50):
+        h[day] = 0.95 * h[day - 1] + 0.25 * rng.normal()
+    y = jnp.asarray(np.exp(0.5 * h - 0.5) * rng.normal(size=50), jnp.float32)
+
+    def log_density(x: Any) -> Any:
+        level, persistence, log_scale, innovations = x[0], jnp.tanh(x[1]), x[2], x[3:]
+        days = np.arange(50)
+        powers = jnp.where(days[:, None] >= days, persistence ** np.maximum(days[:, None] - days, 0), 0.0)
+        h = level + jnp.exp(log_scale) * (powers @ innovations)
+        prior = norm.logpdf(level, 0, 5) + norm.logpdf(x[1], 1.5, 0.5) + norm.logpdf(log_scale, -1.5, 0.5)
+        return prior + norm.logpdf(innovations).sum() + norm.logpdf(y, 0, jnp.exp(0.5 * h)).sum()
+
+    return Target(log_density, 53)
+
+
+TARGETS: Final = {
+    "eight_schools": eight_schools,
+    "radon": radon,
+    "logistic": logistic,
+    "gaussian": gaussian,
+    "mixture": mixture,
+    "volatility": volatility,
+}
 
 TIMES: Final = ("seconds", "seconds_again", "processor", "processor_again")
 """Of a run that compiles and of one that does not: on the clock, and of all processors together."""

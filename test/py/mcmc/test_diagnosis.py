@@ -81,6 +81,20 @@ def test_of_many_numbers_some_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> 
     assert looked == [40] * 6  # three elements, each twice
 
 
+def test_of_many_chains_some_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Effective draws are of all."""
+    draws = RANDOM.normal(size=(200, 50))
+    expected = diagnose(draws, stats(200, 50), 10).effective
+    monkeypatch.setattr("hlobatch.mcmc.diagnosis.MOST_OF_AN_ELEMENT", 1_000)
+    looked = list[int]()
+    monkeypatch.setattr("hlobatch.mcmc.diagnosis.r_hat", lambda column: looked.append(len(column)) or 1.0)
+    found = diagnose(draws, stats(200, 50), 10).effective
+    assert looked == [20, 20]
+    assert found is not None
+    assert expected is not None
+    assert found.value == pytest.approx(expected.value, rel=0.2)
+
+
 def test_few_draws_say_nothing() -> None:
     assert diagnose(walks(0.0, draws=4), stats(draws=4), 10) == Diagnosis(4, 4, 0, 0, 10, None, None)
     assert diagnose(walks(0.0, draws=0), stats(draws=0), 10) == Diagnosis(4, 0, 0, 0, 10, None, None)
