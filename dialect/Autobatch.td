@@ -34,31 +34,31 @@ def Autobatch_Dialect : Dialect {
   let summary = "programs whose lanes each have a program counter of their own";
   let description = [{
     A module of this dialect is one autobatched program: variables, functions made of basic blocks, and the straight-line
-    code of its primitives as batched StableHLO. Each member of the batch, a *lane*, stands at a block of its own; an
-    operation acts on one lane at a time and says nothing about the others. Which block runs next, and for how many lanes
-    at once, is the executor's choice and changes no result.
+    code of its primitives as batched StableHLO. Each member of the batch, a *lane*, has its own program counter; an
+    operation acts on one lane at a time, independently of the others. The executor chooses which block runs next, and for
+    how many lanes at once. The choice changes no result.
 
-    **Two levels.** In a program *with calls* (figure 2 of the paper) functions call each other by `autobatch.call`. In a
-    program *with explicit stacks* (figure 4) one function is left; calls have become `push`, `push_jump`, `indirect_jump`
+    **Two levels.** In a program *with calls* (figure 2 of the paper) functions call each other by `autobatch.call`. A
+    program *with explicit stacks* (figure 4) has one function; calls are lowered to `push`, `push_jump`, `indirect_jump`
     and `pop`. All other operations belong to both levels.
 
     **State is named.** A lane's state is its program counter and, for each variable, a current value and the values saved
-    below it. Variables are symbols (`autobatch.var`), and operations name those they read and write; there are no
-    operands, results or block arguments. Lanes meet again at a block whatever path they came by, and that is only possible
-    where every path finds the same variables in the same places.
+    below it. Variables are symbols (`autobatch.var`), and operations name the variables that they read and write; there are
+    no operands, results or block arguments. Lanes that took different paths meet at a block, which requires that every path
+    leaves the same variables in the same places.
 
-    **What is not a type.** Whether a variable has a stack is its allocation, not its type, because passes change it
-    while everything else about the variable stays. The program counter and the masks of lanes belong to executors
-    and are not written down. Return addresses are ordinary variables of type `tensor<i32>`.
+    **What is not a type.** The allocation of a variable, not its type, says whether it has a stack, because passes change this and
+    nothing else about the variable. The program counter and the masks of lanes belong to executors
+    and are not part of the module. Return addresses are ordinary variables of type `tensor<i32>`.
 
-    **Names of blocks.** A block carries its name in an `autobatch.label`; one without a label is called after its
-    position. MLIR lets no block jump to the first of a region: where the program does, an unlabelled block that only
-    jumps stands before it. A branch that leaves its function goes to an unlabelled block that only returns.
+    **Names of blocks.** An `autobatch.label` names a block; the name of a block without a label comes from its
+    position. MLIR does not allow jumps to the first block of a region. If the program has such a jump, an unlabelled block
+    that only jumps is put in front. A branch that leaves its function goes to an unlabelled block that only returns.
 
-    **What is read.** Strings are UTF-8, those of code too: a custom call configured by other bytes is refused. Text is
-    refused with an error where it is no program, whatever it is, and so is bytecode of which MLIR's reader says that it
-    is none. But that reader trusts the numbers and references it finds: damaged bytecode may end the process, take all
-    memory, or be read without end. Of 5,000 files with one to three places changed, three did.
+    **Invalid input.** All strings are UTF-8, including those of code: a custom call configured by other bytes is refused.
+    Any text that is not a program is refused with an error, and so is bytecode that MLIR's reader rejects. But this reader
+    trusts the numbers and references in bytecode: damaged bytecode may end the process, use all memory, or never finish. Of
+    5,000 files with one to three places changed, three did.
 
     Reference: Radul et al., *Automatically batching control-intensive programs for modern accelerators*, MLSys 2020.
 

@@ -118,7 +118,7 @@ Generated from [Autobatch.td](../dialect/Autobatch.td) by `python -m hlobatch.di
 custom assembly of the native tool; the Python tools read and print the generic form of the same operations."""
 
 _EXAMPLE: Final = """\
-A loop that doubles a number until it reaches a bound. The same in generic form, as `hlobatch run` takes it, is
+A loop that doubles a number until it reaches a bound. `hlobatch run` takes it in generic form, as in
 [loop.mlir](../test/lit/dialect/run/loop.mlir)."""
 
 
