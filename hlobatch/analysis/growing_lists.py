@@ -21,7 +21,7 @@ import jax.numpy as jnp
 from hlobatch._jax import is_tracer
 from hlobatch.analysis import rows
 from hlobatch.analysis.containers import SIZE, capacity, number
-from hlobatch.analysis.identity import holds
+from hlobatch.analysis.identity import holds, is_one_of
 from hlobatch.analysis.lane_failures import fails
 from hlobatch.analysis.one_of import held, ranked
 from hlobatch.analysis.rings import Ring
@@ -276,6 +276,7 @@ class GrowingList(Ring):
         if not is_tracer(key.step):
             return new
         either: GrowingList = jax.tree.map(lambda one, other: jnp.where(step == 1, one, other), whole, new)
+        is_one_of(either.items, [whole.items, new.items])
         return either
 
     def _listed(self, values: Any) -> GrowingList:

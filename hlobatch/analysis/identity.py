@@ -107,11 +107,18 @@ def holds(new: Any, values: Sequence[Any]) -> None:
     _stands_for(new, values, holds_all=True)
 
 
-def _stands_for(new: Any, values: Sequence[Any], *, holds_all: bool = False) -> None:
+def moved(new: Any, *rows: Any) -> None:
+    """Note that rows of a container hold items that other rows hold; numbers, which cannot change, are none."""
+    _stands_for(new, rows, holds_all=True, are_rows=True)
+
+
+def _stands_for(new: Any, values: Sequence[Any], *, holds_all: bool = False, are_rows: bool = False) -> None:
     if (notes := _notes.get()) is None:
         return
     parts = [dict(mutable_parts(value)) for value in values]
     for path, part in mutable_parts(new):
+        if are_rows and getattr(part, "ndim", None) == 1:
+            continue
         alike = [each[path] for each in parts if path in each]
         is_now(part, *alike)
         notes.chosen.append((part, children_of(part) or []))

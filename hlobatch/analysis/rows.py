@@ -19,6 +19,7 @@ from jax import lax
 from hlobatch._jax import keys_of, weakly
 from hlobatch.analysis import whole_numbers
 from hlobatch.analysis.boxes import boxed
+from hlobatch.analysis.identity import is_one_of, moved
 from hlobatch.analysis.leaf_types import leaf_type, widened_leaf
 from hlobatch.analysis.optional import any_optional, optional
 from hlobatch.analysis.type_join import DisagreementError, MisfitError, check_number, join
@@ -250,7 +251,9 @@ def converted(rows: Any, kind: Any, capacity: int, *, adopts: bool = True) -> An
         padding = _zeros(replace(wanted, shape=(more, *wanted.shape)))
         return jnp.concatenate([leaf, padding])
 
-    return remade(visit, kind, rows)
+    new = remade(visit, kind, rows)
+    moved(new, rows)
+    return new
 
 
 def _as(leaf: Any, kind: TensorType) -> Any:
@@ -264,7 +267,9 @@ def _as(leaf: Any, kind: TensorType) -> Any:
 def taken(rows: Any, place: Any) -> Any:
     """The item in a row, which has to be in range."""
     item = jax.tree.map(lambda leaf: leaf.at[place].get(mode=_INSIDE, wrap_negative_indices=False), rows)
-    return unboxed(item)
+    result = unboxed(item)
+    is_one_of(result, [rows])
+    return result
 
 
 def each(function: Callable[[Any], Any], rows: Any) -> Any:
@@ -350,4 +355,6 @@ def held(item: Any, kind: Any) -> Any:
 
 def rearranged(rows: Any, places: Any) -> Any:
     """The rows at ``places``, ``i32[capacity]``, in this order."""
-    return jax.tree.map(lambda leaf: leaf[places], rows)
+    new = jax.tree.map(lambda leaf: leaf[places], rows)
+    moved(new, rows)
+    return new

@@ -250,7 +250,9 @@ class Table(Container):
         def entry(part: Self, turn: Any) -> None:
             part.put(rows.taken(keys, turn), rows.taken(values, turn), checks=False)
 
+        before = self.values_
         self._one_by_one(other.capacity, other.size, entry)
+        holds(self.values_, [before, values])
         self.check_room(self.size > self.capacity)
 
     def _one_by_one(self, most: int, count: Any, entry: Callable[[Self, Any], None]) -> None:

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch._jax import is_tracer, weakly
+from hlobatch.analysis.identity import is_one_of
 from hlobatch.analysis.lane_failures import fails, is_wanted
 from hlobatch.analysis.objects import gives_values
 from hlobatch.analysis.one_of import chosen, together
@@ -124,7 +125,9 @@ def select(test: Any, then: Any, otherwise: Any) -> Any:
     if treedef != other_treedef or not leaves or not are_numbers or any_optional((then, otherwise)):
         return chosen([otherwise, then], jnp.asarray(test, jnp.int32))
     selected = [_selected(test, a, b) for a, b in zip(leaves, others, strict=True)]
-    return unboxed(jax.tree.unflatten(treedef, selected))
+    result = unboxed(jax.tree.unflatten(treedef, selected))
+    is_one_of(result, [then, otherwise])
+    return result
 
 
 def _selected(test: Any, then: Any, otherwise: Any) -> Any:

@@ -11,6 +11,7 @@ from typing import Any, Final
 import jax
 import jax.numpy as jnp
 
+from hlobatch.analysis.identity import is_one_of
 from hlobatch.analysis.one_of import together
 from hlobatch.frontend.lane_numbers import is_number, select
 from hlobatch.frontend.sequences import less
@@ -31,7 +32,10 @@ def in_order(values: Sequence[Any], keys: Sequence[Any], reverse: bool) -> list[
     columns = [jnp.stack([jnp.asarray(leaf) for leaf in together(leaves)]) for leaves in _leaves(values)]
     ordered = [column[places] for column in columns]
     treedef = jax.tree.structure(values[0])
-    return [jax.tree.unflatten(treedef, [column[i] for column in ordered]) for i in range(len(values))]
+    items = [jax.tree.unflatten(treedef, [column[i] for column in ordered]) for i in range(len(values))]
+    for item in items:
+        is_one_of(item, values)
+    return items
 
 
 def _leaves(values: Sequence[Any]) -> list[tuple[Any, ...]]:

@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from marked import Marked
 from optimized_hlo import whole_writes
 from zoo import optimizing_little
 
@@ -954,6 +955,29 @@ def _list_of_a_key(x):
 def test_what_another_name_would_see_is_refused(function):
     """Sets, deques and counters that are empty so far are Python's own objects, and have names as lists do."""
     with pytest.raises(hb.UnsupportedSyntaxError, match=r"changes '\w+' in place"):
+        hb.batch(function)(np.arange(3))
+
+
+_KNOWN, _GROWING = "[[a], [2], [3]]", "[[x, 1] for x in range(a + 2)]"
+
+
+@pytest.mark.parametrize(
+    ("items", "way"),
+    [
+        *((_KNOWN, way) for way in ("[x for x in s if x[0] > 1]", "s[a % 2:]", "sorted(s, key=lambda x: x[0])")),
+        *((_KNOWN, way) for way in ("[max(s, key=lambda x: x[0])]", "[next(x for x in s if x[0] > 0)]")),
+        *((_KNOWN, way) for way in ("(min(s[0], s[1], key=lambda x: x[0]),)", "[x if x[0] > 1 else [5] for x in s]")),
+        *(
+            (_GROWING, way)
+            for way in ("s[:]", "s[::-1]", "s[1:] + [[5, 5]]", "list(reversed(s))", "dict(enumerate(s))")
+        ),
+    ],
+)
+def test_a_list_has_two_names_however_it_came_by_the_other_one(items, way, tmp_path):
+    """Where lanes take one of several lists, or rows of a container are moved, they are the lists that they were."""
+    text = f"def f(a):\n    s = {items}\n    z = {way}\n    z[0].append(7)\n    return sum(map(sum, s))\n"
+    function = Marked(text, None, ()).module(tmp_path, "shared").f
+    with pytest.raises(hb.UnsupportedSyntaxError, match=r"changes .* in place"):
         hb.batch(function)(np.arange(3))
 
 
