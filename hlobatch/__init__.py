@@ -4,7 +4,7 @@ Branches, loops, early returns and recursion are kept per example: every member 
 counter, and one step runs one basic block for all members that wait there.
 """
 
-from hlobatch import instructions, stackless, virtual_machine
+from hlobatch import debug, instructions, stackless, virtual_machine
 from hlobatch.analysis.surroundings import Surroundings
 from hlobatch.api import BatchedFunction, batch, disable_batching, sync, truthy
 from hlobatch.console import Progress
@@ -90,6 +90,7 @@ __all__ = [
     "batch",
     "capacity",
     "checkpoint",
+    "debug",
     "disable_batching",
     "export",
     "instructions",

@@ -90,7 +90,7 @@ class Options:
         bytes_ = _positive("max_stack_bytes", self.max_stack_bytes, optional=True, most=None)
         object.__setattr__(self, "max_stack_bytes", bytes_)
         if not isinstance(self.optimizations, Optimizations):
-            raise ValueError(f"optimizations is an hb.Optimizations, not {self.optimizations!r}")
+            raise ValueError(f"optimizations is an hb.debug.Optimizations, not {self.optimizations!r}")
         if self.timeout is not None and not (_is_number(self.timeout) and self.timeout > 0):
             raise ValueError(f"timeout is a positive number of seconds, not {self.timeout!r}")
         if not (isinstance(self.progress, bool) or callable(self.progress)):

@@ -308,7 +308,7 @@ def test_overflow_inside_jit_is_reported(tmp_path: Path) -> None:
         ({"lanes": 2.5}, "lanes is a positive int, not 2.5"),
         ({"max_stack_depth": None}, "max_stack_depth is a positive int, not None"),
         ({"max_steps": 2**31}, "max_steps is at most 2147483647, not 2147483648"),
-        ({"optimizations": None}, "optimizations is an hb.Optimizations, not None"),
+        ({"optimizations": None}, "optimizations is an hb.debug.Optimizations, not None"),
         ({"max_steps": True}, "max_steps is a positive int, not True"),
         ({"in_axes": "a"}, "in_axes is an int, None, or a pytree of them, not 'a'"),
         ({"in_axes": (1.5,)}, "in_axes is an int, None, or a pytree of them"),
