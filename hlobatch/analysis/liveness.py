@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from hlobatch.analysis.dataflow import Dataflow, Solution, solve
 from hlobatch.ir.names import is_sum
-from hlobatch.ir.ops import Op, PopOp
+from hlobatch.ir.ops import Op
 from hlobatch.ir.program import Block, Function
 
 Names = frozenset[str]
@@ -22,16 +22,12 @@ def union(sets: Iterable[Names]) -> Names:
 
 def before(op: Op, live_after: Names) -> Names:
     """The variables that are live before an operation, given those that are live after it."""
-    if isinstance(op, PopOp):
-        return live_after - frozenset(op.vars)
     return (live_after - frozenset(op.defs)) | frozenset(op.uses)
 
 
 def through(block: Block, live_out: Names) -> Names:
     """The variables that are live at a block's entry, given those that are live at its exit."""
-    for op in reversed(block.ops):
-        live_out = before(op, live_out)
-    return live_out
+    return block.read_first | (live_out - block.written)
 
 
 def read_after(function: Function) -> Names:

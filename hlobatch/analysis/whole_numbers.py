@@ -22,6 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch._jax import weakly
+from hlobatch.analysis.direct_operations import operated
 from hlobatch.diagnostics import BatchTypeError
 
 _TRUE_OF_LESS: Final = frozenset({"lt", "le", "ne"})
@@ -123,7 +124,7 @@ def _limits(dtype: Any) -> tuple[int, int]:
 def _with_number(comparison: str, array: Any, number: int) -> Any:
     """A comparison of an array with a number; the same for all elements if the number is outside of their dtype."""
     if fits(number, array.dtype):
-        return getattr(operator, comparison)(array, number)
+        return operated(comparison, array, number)
     return jnp.full(array.shape, _with_misfit(comparison, array, number))
 
 
@@ -133,9 +134,9 @@ def _with_misfit(comparison: str, array: Any, number: int) -> bool:
 
 def _of_arrays(comparison: str, left: Any, right: Any) -> Any:
     of_left, of_right = _dtype(left), _dtype(right)
-    compared = getattr(operator, comparison)
     if of_left == of_right:
-        return compared(left, right)
+        return operated(comparison, left, right)
+    compared = getattr(operator, comparison)
     common = jax.dtypes.canonicalize_dtype(jnp.promote_types(of_left, of_right))
     if jnp.issubdtype(common, jnp.integer):
         least, most = _limits(common)

@@ -17,9 +17,9 @@ import ast
 import collections
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NoReturn, TypeVar
 
-from hlobatch.analysis.facts import Copy, Fact, Site, tell
+from hlobatch.analysis.facts import Copy, Fact, Learned, Site, tell
 from hlobatch.diagnostics import HloBatchError, Location
 from hlobatch.frontend.callees import Called, Callee, Callees
 from hlobatch.frontend.failures import Failures, Recorder, Relay
@@ -44,15 +44,22 @@ class AskedFacts:
 
     def __init__(self, ask: Callable[[Callable[[Callees], Any]], Any]) -> None:
         self._ask = ask
+        self._known: dict[tuple[type, Site | None], Any] = {}
+
+    def _once(self, kind: type, site: Site | None, question: Callable[[Callees], Any]) -> Any:
+        """The answer to a question about facts, which do not change meanwhile: asked again, it is not noted again."""
+        if (kind, site) not in self._known:
+            self._known[kind, site] = self._ask(question)
+        return self._known[kind, site]
 
     def of(self, kind: type[Fact], site: Site) -> Fact | None:
         """The fact of a kind about a site; None if there is none."""
-        found: Fact | None = self._ask(lambda callees: callees.facts.of(kind, site))
+        found: Fact | None = self._once(kind, site, lambda callees: callees.facts.of(kind, site))
         return found
 
     def has(self, kind: type) -> bool:
         """Whether there is a fact of a kind."""
-        return bool(self._ask(lambda callees: callees.facts.has(kind)))
+        return bool(self._once(kind, None, lambda callees: callees.facts.has(kind)))
 
     def about_code(self, kind: type[Fact]) -> Sequence[tuple[Location, Fact]]:
         """All facts of a kind about straight-line code, each with the location of the code."""
@@ -95,6 +102,14 @@ class Asking:
     def learn(self, site: Site, fact: Any) -> None:
         """Note a fact with which the program has to be built again; lowering goes on, since there may be more."""
         self.learned.append((site, fact))
+
+    def begin_anew(self, site: Site, fact: Any) -> NoReturn:
+        """Give up lowering the function, since all that comes is to be lowered with a fact about it.
+
+        Raises:
+            Learned: Always.
+        """
+        raise Learned(site, fact, *self.learned)
 
     def fails(self, recorder: Callable[[int], R]) -> R:
         """Enter a failure into the program; ``recorder`` makes it from its number."""
@@ -155,14 +170,14 @@ class _Known:
         callee: The part of the callee that lowering depends on.
         questions: The questions that lowering asked, with the answers.
         recorders: Its failures.
-        function: The lowered function.
+        function: The lowered function; None if lowering was given up for facts that it came by.
         learned: Facts with which the program has to be built again; if there are any, the function is not used.
     """
 
     callee: Hashable
     questions: Sequence[tuple[Question, Any]]
     recorders: Sequence[Recorder | Relay]
-    function: Function
+    function: Function | None
     learned: Sequence[tuple[Site, Any]]
 
     def is_answered_alike(self, callees: Callees) -> bool:
@@ -171,7 +186,9 @@ class _Known:
 
     def entered(self, failures: list[Recorder | Relay]) -> Function:
         """The function, with its failures renumbered and entered into another program."""
-        numbered = {id(old): replace(old, number=len(failures) + i) for i, old in enumerate(self.recorders, 1)}
+        assert self.function is not None
+        numbers = enumerate(self.recorders, len(failures) + 1)
+        numbered = {id(old): old if old.number == i else replace(old, number=i) for i, old in numbers}
         failures += numbered.values()
 
         def with_number(op: Op) -> Op:
@@ -202,6 +219,10 @@ class Lowered:
         asking = Asking(callees)
         try:
             function = lower(callee, asking)
+        except Learned as learned:
+            if not asking.looks_at_failures:
+                kept.append(_Known(callee.seen, asking.questions, asking.recorders, None, learned.facts))
+            raise
         except HloBatchError:
             tell(asking.learned)
             raise

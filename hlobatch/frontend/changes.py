@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from hlobatch.frontend.nodes import children, walk
 from hlobatch.frontend.scopes import own_parts, places_in, root_of, target_names
 
 
@@ -84,7 +85,7 @@ def is_change(node: ast.AST) -> bool:
 def changed_by_methods(body: Sequence[ast.stmt]) -> frozenset[str]:
     """The names whose values straight-line code changes by methods that always do so."""
     found = set[str]()
-    for node in (part for statement in body for part in ast.walk(statement)):
+    for node in (part for statement in body for part in walk(statement)):
         match node:
             case ast.Call(ast.Attribute(value, method)) if method in _METHODS:
                 root = root_of(value)
@@ -117,7 +118,7 @@ def _before_changes(node: ast.FunctionDef) -> Iterator[ast.stmt]:
     """The statements at the beginning of a function, up to the first that changes an object or contains statements."""
     for statement in node.body:
         changes = any(True for target in _targets([statement], inside=True) for _ in places_in(target))
-        if changes or any(isinstance(part, ast.stmt) for part in ast.iter_child_nodes(statement)):
+        if changes or any(isinstance(part, ast.stmt) for part in children(statement)):
             return
         yield statement
 
@@ -134,7 +135,7 @@ def _bound_by(node: ast.AST) -> list[str]:
 def _targets(body: list[ast.stmt], *, inside: bool) -> Iterator[ast.expr]:
     """The targets of assignments in statements, at any depth of control."""
     for statement in body:
-        for node in ast.walk(statement) if inside else own_parts(statement):
+        for node in walk(statement) if inside else own_parts(statement):
             match node:
                 case ast.Assign(targets):
                     yield from targets

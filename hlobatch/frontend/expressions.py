@@ -29,6 +29,7 @@ from hlobatch.frontend.following import Calls, called
 from hlobatch.frontend.guesses import Expected
 from hlobatch.frontend.library import changed_by, is_built_in
 from hlobatch.frontend.nested import unnamed_function
+from hlobatch.frontend.nodes import walk
 from hlobatch.frontend.operands import operands_of, with_operands
 from hlobatch.frontend.places import changed
 from hlobatch.frontend.printing import PrintLowering
@@ -134,7 +135,7 @@ class ExpressionLowering(ConditionLowering):
     def is_simple(self, node: ast.expr) -> bool:
         """Whether an expression is straight-line code as it stands."""
         control = (ast.IfExp, ast.BoolOp, ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom, *WHOLE)
-        for child in ast.walk(node):
+        for child in walk(node):
             if isinstance(child, ast.Name) and child.id in self.scope:
                 return False
             if isinstance(child, control) or self.called(child) or self.prints(child) or self.is_step(child):
@@ -245,7 +246,7 @@ class ExpressionLowering(ConditionLowering):
 
     def changes(self, value: ast.expr) -> bool:
         """Whether straight-line code changes an object in place."""
-        if any(is_change(part) or self.changes_argument(part) for part in ast.walk(value)):
+        if any(is_change(part) or self.changes_argument(part) for part in walk(value)):
             return True
         place, reads = self.location(value), read_names(value)
         found = self.callees.facts.about_code(Changes)
@@ -293,14 +294,14 @@ class ExpressionLowering(ConditionLowering):
 
     def _bound_by_calls(self, part: ast.expr) -> Iterator[str]:
         """Variables that calls in an expression bind to other values."""
-        for node in ast.walk(part):
+        for node in walk(part):
             if one := self.called(node):
                 yield from one.callee.bound
 
     def _changed_by(self, part: ast.expr) -> frozenset[str]:
         """Variables whose values an expression changes in place."""
         found = set[str]()
-        for node in (node for node in ast.walk(part) if isinstance(node, ast.Call)):
+        for node in (node for node in walk(part) if isinstance(node, ast.Call)):
             one = self.called(node)
             if one is not None:
                 found.update(one.callee.changed)
@@ -350,14 +351,14 @@ class ExpressionLowering(ConditionLowering):
 
         If the lambda is kept, it would see the later value in Python. So would a function that is defined inside.
         """
-        for node in ast.walk(value):
+        for node in walk(value):
             if isinstance(node, ast.Lambda):
                 reads = read_names(node)
             elif isinstance(node, ast.Name) and node.id in self.scope:
                 reads = dict.fromkeys(self.scope[node.id].captured, node)
             else:
                 continue
-            for other in ast.walk(self.source.node):
+            for other in walk(self.source.node):
                 if not (isinstance(other, ast.Name) and isinstance(other.ctx, ast.Store) and other.id in reads):
                     continue
                 if self._is_after(other, node):
@@ -367,8 +368,8 @@ class ExpressionLowering(ConditionLowering):
         """Whether code may run after other code: it stands after it, or both are in one loop."""
         if (other.lineno, other.col_offset) > (node.lineno, node.col_offset):
             return True
-        loops = (loop for loop in ast.walk(self.source.node) if isinstance(loop, (ast.For, ast.While)))
-        return any({id(node), id(other)} <= {id(part) for part in ast.walk(loop)} for loop in loops)
+        loops = (loop for loop in walk(self.source.node) if isinstance(loop, (ast.For, ast.While)))
+        return any({id(node), id(other)} <= {id(part) for part in walk(loop)} for loop in loops)
 
     # Calls
 

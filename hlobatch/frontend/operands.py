@@ -16,7 +16,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from hlobatch.frontend.changes import is_change
-from hlobatch.frontend.scopes import Tree, with_parts
+from hlobatch.frontend.nodes import Tree, children
+from hlobatch.frontend.scopes import with_parts
 
 _NO_VALUES = (ast.Starred, ast.keyword, ast.FormattedValue, ast.Slice)
 _STEPS = (ast.Attribute, ast.Subscript)
@@ -56,7 +57,7 @@ def _inside(node: ast.AST) -> frozenset[int]:
 
 
 def _parts(node: ast.AST, inside: frozenset[int]) -> Iterator[ast.AST]:
-    parts: Iterator[Any] = ast.iter_child_nodes(node)
+    parts: Iterator[Any] = iter(children(node))
     if isinstance(node, ast.Dict):
         parts = (part for entry in zip(node.keys, node.values, strict=True) for part in entry)
     for part in parts:

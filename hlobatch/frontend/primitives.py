@@ -44,6 +44,7 @@ from hlobatch.frontend import (
     traced_functions,
 )
 from hlobatch.frontend.lane_slices import slice_of
+from hlobatch.frontend.nodes import located, walk
 from hlobatch.frontend.source import MISSING, ONE_AT_A_TIME, Source
 from hlobatch.frontend.syntax import assigned, helper
 from hlobatch.ir.effects import lane_print
@@ -149,7 +150,7 @@ HELPERS: Final = {
 def watched(body: Sequence[ast.stmt], can_fail: ast.expr, status: str) -> list[ast.stmt]:
     """Statements that also compute, in the variable ``status``, which of the failures in ``can_fail`` came first."""
     first, last = body[0], body[-1]
-    watch = ast.copy_location(ast.Expr(helper("__hb_watch", [ast.copy_location(can_fail, first)], first)), first)
+    watch = located(ast.Expr(helper("__hb_watch", [located(can_fail, first)], first)), first)
     return [watch, *body, assigned(status, helper("__hb_seen", [], last), last)]
 
 
@@ -169,7 +170,7 @@ def compile_primitive(
         outputs: Names returned.
         constants: Objects bound to names that appear in ``body``.
     """
-    nodes = [node for statement in body for node in ast.walk(statement)]
+    nodes = [node for statement in body for node in walk(statement)]
     named = {node.id for node in nodes if isinstance(node, ast.Name)}.difference(inputs)
     around = {name: source.resolve(name) for name in source.free_names if name in named}
     bound = {name: value for name, value in around.items() if value is not MISSING}
@@ -177,8 +178,8 @@ def compile_primitive(
     result = ast.Return(ast.Tuple([ast.Name(n, ast.Load()) for n in outputs], ast.Load()))
     inner = _definition("__hb_code", inputs, [result])
     factory = _definition("__hb_factory", tuple(bound), [inner, ast.Return(ast.Name("__hb_code", ast.Load()))])
-    module = ast.Module([ast.copy_location(factory, body[0])], type_ignores=[])
-    _place((*nodes, *ast.walk(module)), body[0])
+    module = ast.Module([located(factory, body[0])], type_ignores=[])
+    _place((*nodes, *walk(module)), body[0])
     inner.body[:0] = body
     namespace: dict[str, Any] = {}
     with ONE_AT_A_TIME:
@@ -203,4 +204,4 @@ def _place(nodes: Iterable[ast.AST], where: ast.AST) -> None:
     """Give nodes without a source location that of ``where``."""
     for node in nodes:
         if isinstance(node, (ast.expr, ast.stmt, ast.arg)) and not hasattr(node, "lineno"):
-            ast.copy_location(node, where)
+            located(node, where)

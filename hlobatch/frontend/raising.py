@@ -123,7 +123,7 @@ class RaisingLowering(ExpressionLowering):
     def where_failures_go(self) -> str:
         """The block of the innermost handler, or the block through which failed lanes leave the function."""
         if not self.callee.raises:
-            self.callees.learn(of_function(self.callee.key), Raises())
+            self.callees.begin_anew(of_function(self.callee.key), Raises())
         if self.tries:
             return self.tries[-1].caught
         if self._failed is None:

@@ -7,17 +7,19 @@ Lambdas and comprehensions have scopes of their own.
 from __future__ import annotations
 
 import ast
+import operator
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
-Tree = TypeVar("Tree", bound=ast.AST)
+from hlobatch.frontend.nodes import Tree, children, located, walk
+
 HELPER: Final = "__hb_"
 """Prefix of the names by which compiled code refers to objects of the frontend."""
 
 
 def target_names(target: ast.expr) -> list[str]:
     """The names that an assignment target binds, in order, each once."""
-    names = [n.id for n in ast.walk(target) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    names = [n.id for n in walk(target) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
     return list(dict.fromkeys(names))
 
 
@@ -51,22 +53,22 @@ def own_parts(node: ast.AST) -> Iterator[ast.AST]:
         node = pending.pop()
         yield node
         if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
-            pending.extend([*ast.iter_child_nodes(node)][::-1])
+            pending.extend(children(node)[::-1])
 
 
 def with_parts(node: Tree, changed: Callable[[Any], Any]) -> Tree:
     """A node with each child replaced by ``changed(child)``; the node itself if no child changes."""
     others = dict[str, Any]()
-    for name, value in ast.iter_fields(node):
-        new: Any = value
+    for name in node._fields:
+        value = new = getattr(node, name, None)
         if isinstance(value, ast.AST):
             new = changed(value)
         elif isinstance(value, list):
             new = [changed(part) if isinstance(part, ast.AST) else part for part in value]
-            new = value if all(a is b for a, b in zip(new, value, strict=True)) else new
+            new = value if all(map(operator.is_, new, value)) else new
         if new is not value:
             others[name] = new
-    return ast.copy_location(type(node)(**{**dict(ast.iter_fields(node)), **others}), node) if others else node
+    return located(type(node)(**{**dict(ast.iter_fields(node)), **others}), node) if others else node
 
 
 def local_names(node: ast.FunctionDef) -> frozenset[str]:
@@ -81,7 +83,7 @@ def local_names(node: ast.FunctionDef) -> frozenset[str]:
 
 def global_names(node: ast.FunctionDef) -> frozenset[str]:
     """The names that a function declares ``global``."""
-    return frozenset(name for part in ast.walk(node) if isinstance(part, ast.Global) for name in part.names)
+    return frozenset(name for part in walk(node) if isinstance(part, ast.Global) for name in part.names)
 
 
 def _assigned(node: ast.AST) -> Iterator[str]:
@@ -94,7 +96,7 @@ def _assigned(node: ast.AST) -> Iterator[str]:
             yield from assigned_in_expressions(node)
         elif not isinstance(node, ast.Lambda):
             yield from _assigned_by(node)
-            pending.extend([*ast.iter_child_nodes(node)][::-1])
+            pending.extend(children(node)[::-1])
 
 
 def _assigned_by(node: ast.AST) -> Iterator[str]:
@@ -119,7 +121,7 @@ def assigned_in_expressions(node: ast.AST) -> Iterator[str]:
         return
     if isinstance(node, ast.NamedExpr):
         yield node.target.id
-    for child in ast.iter_child_nodes(node):
+    for child in children(node):
         yield from assigned_in_expressions(child)
 
 
@@ -148,7 +150,7 @@ def _reads(node: ast.AST, bound: frozenset[str]) -> Iterator[ast.Name]:
             yield node
         return
     if isinstance(node, ast.Lambda):
-        inner = bound | {a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)}
+        inner = bound | {a.arg for a in walk(node.args) if isinstance(a, ast.arg)}
         for default in (*node.args.defaults, *filter(None, node.args.kw_defaults)):
             yield from _reads(default, bound)
         yield from _reads(node.body, inner)
@@ -161,7 +163,7 @@ def _reads(node: ast.AST, bound: frozenset[str]) -> Iterator[ast.Name]:
         return
     if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
         yield node.target
-    for child in ast.iter_child_nodes(node):
+    for child in children(node):
         yield from _reads(child, bound)
 
 

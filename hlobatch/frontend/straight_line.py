@@ -281,7 +281,7 @@ class StraightLineLowering(abc.ABC):
         if name in callee.given_back or name in callee.changes:
             return
         if name in callee.captured or (name in parameters and rebinding(callee.source.node, name) is None):
-            self.callees.learn(of_function(callee.key), ChangesByCalls((*callee.changes, name)))
+            self.callees.begin_anew(of_function(callee.key), ChangesByCalls((*callee.changes, name)))
 
     # Blocks
 

@@ -4,35 +4,35 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Any
 
-Tree = TypeVar("Tree", bound=ast.AST)
+from hlobatch.frontend.nodes import Tree, located, walk
 
 
 def load(name: str, node: ast.AST) -> ast.expr:
     """A read of a name, located at ``node``."""
-    return ast.copy_location(ast.Name(name, ast.Load()), node)
+    return located(ast.Name(name, ast.Load()), node)
 
 
 def literal(value: Any, node: ast.AST) -> ast.expr:
     """A literal, located at ``node``."""
-    return ast.copy_location(ast.Constant(value), node)
+    return located(ast.Constant(value), node)
 
 
 def helper(name: str, arguments: Sequence[ast.expr], node: ast.AST) -> ast.Call:
     """A call of one of ``primitives.HELPERS``, located at ``node``."""
-    return ast.copy_location(ast.Call(load(name, node), list(arguments), []), node)
+    return located(ast.Call(load(name, node), list(arguments), []), node)
 
 
 def assigned(name: str, value: ast.expr, node: ast.AST) -> ast.stmt:
     """``name = value``, located at ``node``; the value keeps its own location."""
-    target = ast.copy_location(ast.Name(name, ast.Store()), node)
-    return ast.copy_location(ast.Assign([target], value), node)
+    target = located(ast.Name(name, ast.Store()), node)
+    return located(ast.Assign([target], value), node)
 
 
 def placed(tree: Tree, node: ast.AST) -> Tree:
     """A tree, all of whose nodes are located at ``node``."""
-    for part in ast.walk(tree):
+    for part in walk(tree):
         if isinstance(part, (ast.expr, ast.stmt)):
-            ast.copy_location(part, node)
+            located(part, node)
     return tree

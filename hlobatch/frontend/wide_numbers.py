@@ -16,6 +16,7 @@ from typing import Any, Final
 import jax
 import jax.numpy as jnp
 
+from hlobatch.analysis.direct_operations import operated
 from hlobatch.analysis.one_of import is_wide
 from hlobatch.analysis.whole_numbers import holding_all, is_small
 from hlobatch.frontend.builtins import is_array
@@ -41,7 +42,7 @@ def with_wide(operation: str, left: Any, right: Any) -> Any:
     plain = operation.removeprefix("i")
     number, other = (left, right) if is_wide(left) else (right, left)
     if not is_wide(number) or not is_array(other):
-        return function(*_fitting(plain, left, right))
+        return operated(operation, *_fitting(plain, left, right))
     is_integer = jnp.issubdtype(other.dtype, jnp.integer)
     if not is_integer or plain == "truediv":
         return function(*(float(side) if side is number else side for side in (left, right)))

@@ -50,6 +50,12 @@ def _are_same(new: Sequence[object], old: Sequence[object]) -> bool:
     return len(new) == len(old) and all(map(operator.is_, new, old))
 
 
+def _is_as_it_was(one: object, changes: Mapping[str, Any]) -> bool:
+    """Whether attributes hold what they are to be replaced by, or tuples of the same objects."""
+    pairs = ((getattr(one, name), new) for name, new in changes.items())
+    return all(new is old or (isinstance(new, tuple) and _are_same(new, old)) for old, new in pairs)
+
+
 @dataclass(frozen=True)
 class Block:
     """A basic block.
@@ -78,6 +84,19 @@ class Block:
     def ops(self) -> tuple[Op, ...]:
         """Instructions and terminator, in order."""
         return (*self.instructions, self.terminator)
+
+    @cached_property
+    def written(self) -> frozenset[str]:
+        """The variables that its operations write."""
+        return frozenset(name for op in self.ops for name in op.defs)
+
+    @cached_property
+    def read_first(self) -> frozenset[str]:
+        """The variables that it reads before it writes them."""
+        found = frozenset[str]()
+        for op in reversed(self.ops):
+            found = found.difference(op.defs).union(op.uses)
+        return found
 
     @property
     def asks(self) -> tuple[BranchOp | IndirectGotoOp, ...]:
@@ -111,31 +130,27 @@ class Block:
         return self.name in self.successors and not isinstance(self.terminator, PushGotoOp)
 
     def replace(self, **changes: Any) -> Block:
-        return replace(self, **changes)
+        """A copy with some attributes replaced; the same block if they are as they were."""
+        return self if _is_as_it_was(self, changes) else replace(self, **changes)
 
     def map_instructions(self, transform: Callable[[Op], Op]) -> Block:
         """The block with ``transform(op)`` in place of each instruction."""
-        return self._with(map(transform, self.instructions))
+        return self.replace(instructions=tuple(map(transform, self.instructions)))
 
     def expand_instructions(self, transform: Callable[[Op], Iterable[Op]]) -> Block:
         """The block with the operations ``transform(op)`` in place of each instruction."""
-        return self._with(new for op in self.instructions for new in transform(op))
-
-    def _with(self, instructions: Iterable[Op]) -> Block:
-        ops = tuple(instructions)
-        return self if _are_same(ops, self.instructions) else self.replace(instructions=ops)
+        return self.replace(instructions=tuple(new for op in self.instructions for new in transform(op)))
 
     def retarget(self, target: Callable[[str], str]) -> Block:
         """The block with every block name in its terminator mapped."""
-        terminator = self.terminator.retarget(target)
-        return self if terminator == self.terminator else self.replace(terminator=terminator)
+        return self.replace(terminator=self.terminator.retarget(target))
 
     def rename(self, uses: Callable[[str], str], defs: Callable[[str], str]) -> Block:
         """The block with its variables renamed."""
-        ops, terminator = tuple(op.rename(uses, defs) for op in self.instructions), self.terminator.rename(uses, defs)
-        if _are_same(ops, self.instructions) and terminator == self.terminator:
-            return self
-        return self.replace(instructions=ops, terminator=terminator)
+        return self.replace(
+            instructions=tuple(op.rename(uses, defs) for op in self.instructions),
+            terminator=self.terminator.rename(uses, defs),
+        )
 
 
 @dataclass(frozen=True)
@@ -228,15 +243,12 @@ class Function:
         return f"Function({self.name}: {len(self.graph.blocks)} blocks)"
 
     def replace(self, **changes: Any) -> Function:
-        return replace(self, **changes)
+        """A copy with some attributes replaced; the same function if they are as they were."""
+        return self if _is_as_it_was(self, changes) else replace(self, **changes)
 
     def map_blocks(self, transform: Callable[[Block], Block]) -> Function:
         """The function with ``transform(block)`` in place of each block."""
-        return self.with_graph(self.graph.map_blocks(transform))
-
-    def with_graph(self, graph: ControlFlowGraph) -> Function:
-        """The function with another body."""
-        return self if graph is self.graph else self.replace(graph=graph)
+        return self.replace(graph=self.graph.map_blocks(transform))
 
 
 MAIN: Final = "main"
@@ -309,7 +321,7 @@ class Program:
 
     def map_graphs(self, transform: Callable[[ControlFlowGraph], ControlFlowGraph]) -> Program:
         """A copy with every function's graph transformed."""
-        return self.map_functions(lambda function: function.with_graph(transform(function.graph)))
+        return self.map_functions(lambda function: function.replace(graph=transform(function.graph)))
 
     @property
     def ops(self) -> Iterator[Op]:

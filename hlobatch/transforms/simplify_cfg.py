@@ -130,7 +130,7 @@ def without_empty_entry(graph: ControlFlowGraph) -> ControlFlowGraph:
 def reachable(graph: ControlFlowGraph) -> ControlFlowGraph:
     """The graph without blocks that cannot be reached from the entry."""
     reached = machine_flow.reachable({block.name: block.targets for block in graph}, [graph.enter_block().name])
-    return ControlFlowGraph(tuple(block for block in graph if block.name in reached))
+    return graph.expand_blocks(lambda block: (block,) if block.name in reached else ())
 
 
 def merge_lines(graph: ControlFlowGraph) -> ControlFlowGraph:

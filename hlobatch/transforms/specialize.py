@@ -32,7 +32,7 @@ from hlobatch.transforms.foresee_branches import foresee_branches
 from hlobatch.transforms.lift_optional import lift_optional, lifted
 from hlobatch.transforms.log_effects import log_effects
 from hlobatch.transforms.simplify_cfg import reachable, simplify_cfg
-from hlobatch.transforms.split_live_ranges import split_live_ranges
+from hlobatch.transforms.split_live_ranges import split_live_ranges, split_live_ranges_of
 
 Infer = Callable[[Program], Inference]
 """Infers the types of a program."""
@@ -133,8 +133,9 @@ def _inferred(program: Program, infer: Infer) -> tuple[Program, Inference]:
     found = infer(program)
     conflict, bent = found.conflict, dict(found.taken)
     while found.conflict is not None:
-        program = split_live_ranges(program.map_functions(partial(_bent, taken=bent)))
-        found = infer(program)
+        before, program = program, program.map_functions(partial(_bent, taken=bent))
+        if program is not before:
+            found = infer(program)
         if found.conflict is not None and found.taken.keys() <= bent.keys():
             found.conflict.may_grow = (*found.conflict.may_grow, *(conflict.may_grow if conflict else ()))
             found.conflict.look_on = partial(found.look_on, frozenset(bent))
@@ -149,7 +150,7 @@ def _inferred(program: Program, infer: Infer) -> tuple[Program, Inference]:
 
 
 def _bent(function: Function, taken: Mapping[Place, bool]) -> Function:
-    """The function in which both sides of each decided branch lead to the side that is taken."""
+    """The function in which both sides of each decided branch lead to the side that is taken, its live ranges split."""
 
     def bend(block: Block) -> Block:
         holds, branch = taken.get((function.name, block.name)), block.terminator
@@ -158,7 +159,8 @@ def _bent(function: Function, taken: Mapping[Place, bool]) -> Function:
         side = branch.true_block if holds else branch.false_block
         return block.replace(terminator=branch.replace(true_block=side, false_block=side))
 
-    return function.replace(graph=reachable(function.graph.map_blocks(bend)))
+    bent = function.replace(graph=function.graph.map_blocks(bend))
+    return function if bent is function else split_live_ranges_of(bent.replace(graph=reachable(bent.graph)))
 
 
 def _folded(function: Function, found: Inference) -> Function:

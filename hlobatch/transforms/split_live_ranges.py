@@ -31,7 +31,12 @@ _BEFORE = -1
 
 def split_live_ranges(program: Program) -> Program:
     """The program with its variables renamed by live range."""
-    return program.map_functions(lambda f: _Webs(f).renamed())
+    return program.map_functions(split_live_ranges_of)
+
+
+def split_live_ranges_of(function: Function) -> Function:
+    """The function with its variables renamed by live range."""
+    return _Webs(function).renamed()
 
 
 class _Webs:
