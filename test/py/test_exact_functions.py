@@ -76,6 +76,7 @@ ERRORS = {
     "int of nan": (lambda n, x: int(x - x), ValueError),
     "round of nan": (lambda n, x: round(x - x), ValueError),
     "log": (lambda n, x: int(math.log(n)), ValueError),
+    "log2": (lambda n, x: int(math.log2(n)), ValueError),
     "log to base 1": (lambda n, x: int(math.log(2.0, n)), ZeroDivisionError),
     "sqrt": (lambda n, x: int(math.sqrt(n)), ValueError),
     "acos": (lambda n, x: int(math.acos(n)), ValueError),
