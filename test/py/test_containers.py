@@ -677,9 +677,9 @@ def test_append_costs_what_one_item_does() -> None:
 
         times, n = [], np.array([3_000], np.int32)
         for _ in range(5):
-            began = time.perf_counter()
+            began = time.process_time()
             assert int(f(n)[0]) == 3_000 * 2_999 // 2 % 1000
-            times.append(time.perf_counter() - began)
+            times.append(time.process_time() - began)
         return min(times)
 
     assert seconds(1 << 19) < 20 * seconds(1 << 12)

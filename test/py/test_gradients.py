@@ -26,9 +26,9 @@ def double_precision() -> Iterator[None]:
         yield
 
 
-def some_by_day(*columns: Any) -> list[Any]:
-    """All combinations of the values of some columns: by day each value of each column, at night all of them."""
-    most = max(map(len, columns))
+def some_by_day(*columns: Any, most: int | None = None) -> list[Any]:
+    """All combinations of the values of some columns: by day each value of each column or ``most``, at night all."""
+    most = most or max(map(len, columns))
     by_day = {tuple(column[i % len(column)] for column in columns) for i in range(most)}
     return [
         each if each in by_day else pytest.param(*each, marks=pytest.mark.slow) for each in itertools.product(*columns)
@@ -189,7 +189,7 @@ def dot(one: Sequence[Any], other: Sequence[Any]) -> float:
     return float(sum(jnp.sum(a * b) for a, b in zip(one, other, strict=True)))
 
 
-@pytest.mark.parametrize(("name", "form"), some_by_day(list(CASES), FORMS))
+@pytest.mark.parametrize(("name", "form"), some_by_day(list(CASES), FORMS, most=5))
 def test_both_modes_agree_with_differences_and_with_each_other(name: str, form: str) -> None:
     case = CASES[name]
     function = replace(case.function, options=replace(case.function.options, dispatch=form))

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import stopping
+from shares import by_day
 from test_stops import options, ways
 from zoo import LOOP
 
@@ -133,7 +134,7 @@ def test_a_pace_is_found() -> None:
     assert Pace.guessed(1e30).turns == 1
 
 
-@pytest.mark.parametrize("form", ["guarded", "sweep", "case", "chain"])
+@pytest.mark.parametrize("form", by_day(["guarded", "sweep", "case", "chain"], 2))
 def test_turns_that_take_much_longer_than_others_make_more_stretches(
     form: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -515,10 +515,10 @@ def test_interrupted(threads: int) -> None:
     n = np.where(NUMBERS == 4, -1, NUMBERS).astype(np.int32)
     batched = kernel(down, threads=threads)
     assert batched(NUMBERS).tolist() == [5] * SIZE
-    began = time.perf_counter()
+    began = time.process_time()
     with pytest.raises(hb.Interrupted) as info, alarm():
         batched(n)
-    assert time.perf_counter() - began < 10
+    assert time.process_time() - began < 10
     assert set(np.flatnonzero(NUMBERS == 4)) & set(info.value.unfinished)
     done = [i for i in range(SIZE) if i not in info.value.unfinished]
     assert all(info.value.outputs[i].item() == 5 for i in done)
