@@ -15,7 +15,7 @@ import numpy as np
 
 from hlobatch.kernels.arrays import Params, Values
 from hlobatch.kernels.emitter import Emitter
-from hlobatch.kernels.matrices import Array, Number, Variable, between, check_type, total
+from hlobatch.kernels.matrices import Array, Number, Variable, between, check_type, each_between, total
 from hlobatch.kernels.rules import Out, on_arrays
 from hlobatch.kernels.text import Index
 from hlobatch.kernels.types import BOOL, INT64, NoKernelError, is_complex
@@ -63,8 +63,8 @@ def _begin(given: Array, a: Array, rows: Array, n: int) -> Number:
         a[i, j] = a[j, i] = (given[i, j] / divisor).where(is_finite, zero)
         rows[i, j] = rows[j, i] = zero
 
-    e.loop(n, lambda i: e.loop(e.plus(i, 1), lambda j: begin(i, j)))
-    e.loop(n, lambda i: rows.__setitem__((i, i), zero.like(1)))
+    e.loop(n, lambda i: each_between(e, 0, e.plus(i, 1), lambda j: begin(i, j), a, rows))
+    each_between(e, 0, n, lambda i: rows.__setitem__((i, i), zero.like(1)), rows)
     return divisor.where(is_finite, zero.like(np.nan))
 
 
@@ -112,11 +112,11 @@ def _rotate(a: Array, rows: Array, p: Index, q: Index, n: int) -> None:
     def mirror(j: Index) -> None:
         a[j, p], a[j, q] = a[p, j], a[q, j]
 
-    e.loop(n, lambda j: turn(a, j))
-    e.loop(n, mirror)
+    each_between(e, 0, n, lambda j: turn(a, j), a)
+    each_between(e, 0, n, mirror, a)
     a[p, p], a[q, q] = first, second
     a[p, q] = a[q, p] = one.like(0)
-    e.loop(n, lambda j: turn(rows, j))
+    each_between(e, 0, n, lambda j: turn(rows, j), rows)
 
 
 def _give(a: Array, rows: Array, scale: Number, values: Array, vectors: Array, n: int) -> None:
@@ -138,6 +138,6 @@ def _give(a: Array, rows: Array, scale: Number, values: Array, vectors: Array, n
         def element(j: Index) -> None:
             vectors[j, place] = rows[i, j] + nothing
 
-        e.loop(n, element)
+        each_between(e, 0, n, element, vectors)
 
     e.loop(n, give)

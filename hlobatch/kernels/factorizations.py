@@ -17,7 +17,7 @@ import numpy as np
 
 from hlobatch.kernels.arrays import Params, Values, as_number
 from hlobatch.kernels.emitter import Emitter
-from hlobatch.kernels.matrices import Array, Number, Variable, between, check_type, minus_rows, total
+from hlobatch.kernels.matrices import Array, Number, Variable, between, check_type, each_between, minus_rows, total
 from hlobatch.kernels.rules import Out, on_arrays
 from hlobatch.kernels.text import Index
 from hlobatch.kernels.types import BOOL, INT64
@@ -53,12 +53,12 @@ def _cholesky(a: Array, lower: Array, upper: Array, row: Array, n: int) -> None:
     is_positive = Variable(true)
 
     def step(i: Index) -> None:
-        between(e, i, n, lambda j: row.__setitem__(j, a[j, i].conjugate))
+        each_between(e, i, n, lambda j: row.__setitem__(j, a[j, i].conjugate), row)
         minus_rows(row, (i, n), (0, i), lambda k: upper[k, i].conjugate, upper)
         pivot = row[i].real
         is_positive.value = is_positive.value & (pivot > pivot.like(0))
         diagonal = pivot.sqrt().to(row.whole.dtype)
-        between(e, i, n, lambda j: upper.__setitem__((i, j), row[j] / diagonal))
+        each_between(e, i, n, lambda j: upper.__setitem__((i, j), row[j] / diagonal), upper)
         upper[i, i] = diagonal
 
     e.loop(n, step)
@@ -73,8 +73,8 @@ def _cholesky(a: Array, lower: Array, upper: Array, row: Array, n: int) -> None:
             lower[i, j] = row[0].like(0).where(succeeded, row[0].like(np.nan))
 
         end = e.plus(i, 1)
-        e.loop(end, known)
-        between(e, end, n, zero)
+        each_between(e, 0, end, known, lower)
+        each_between(e, end, n, zero, lower)
 
     e.loop(n, result)
 
@@ -165,13 +165,13 @@ class _Triangular:
         e = self.matrix.e
 
         def step(i: Index) -> None:
-            e.loop(count, lambda j: row.__setitem__(j, b[i, j]))
+            each_between(e, 0, count, lambda j: row.__setitem__(j, b[i, j]), row)
             minus_rows(row, (0, count), self._others(i, before=True), lambda k: self[i, k], known)
 
             def give(j: Index) -> None:
                 known[i, j] = x[i, j] = self._divided(row[j], i)
 
-            e.loop(count, give)
+            each_between(e, 0, count, give, known, x)
 
         self._in_order(step)
 
@@ -237,7 +237,7 @@ def _factor(a: Array, pivots: Array, order: Array, row: Array, m: int, n: int) -
             a[pivot, j] = other
             a[k, j] = row[j]
 
-        e.loop(n, exchange)
+        each_between(e, 0, n, exchange, row, a)
         divisor = row[k]
         divisor = divisor.like(1).where(divisor.is_zero(), divisor)
 
@@ -250,7 +250,7 @@ def _factor(a: Array, pivots: Array, order: Array, row: Array, m: int, n: int) -
 
             between(e, e.plus(k, 1), n, subtract)
 
-        between(e, e.plus(k, 1), m, eliminate)
+        each_between(e, e.plus(k, 1), m, eliminate, a)
 
     e.loop(min(m, n), step)
 

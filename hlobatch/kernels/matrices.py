@@ -210,15 +210,30 @@ def between(e: Emitter, first: Index, end: Index, body: Callable[[Index], None])
     e.loop(e.minus(end, first), lambda i: body(e.plus(first, i)))
 
 
+def each_between(e: Emitter, first: Index, end: Index, body: Callable[[Index], None], *targets: Array) -> None:
+    """The same in any order: none reads what another one writes.
+
+    Args:
+        e: The emitter.
+        first: The first i.
+        end: The one behind the last.
+        body: What is done for an i.
+        *targets: All arrays that it writes.
+    """
+    e.each_of(e.minus(end, first), lambda i: body(e.plus(first, i)), *(target.whole.ref for target in targets))
+
+
 def total(first: Number, begin: Index, end: Index, term: Callable[[Index], Number]) -> Number:
     """``first`` and the terms of all i from ``begin`` up to, and without, ``end``."""
-    so_far = Variable(first)
+    e, dtype = first.e, first.dtype
 
-    def add(i: Index) -> None:
-        so_far.value = so_far.value.plus_in_any_order(term(i))
+    def step(so_far: str, i: Index) -> str:
+        return Number(e, dtype, so_far).plus_in_any_order(term(e.plus(begin, i))).ref
 
-    between(first.e, begin, end, add)
-    return so_far.value
+    def joined(one: str, other: str) -> str:
+        return summed(e, dtype, one, other)
+
+    return Number(e, dtype, e.sum_of(dtype, first.ref, first.like(0).ref, e.minus(end, begin), step, joined))
 
 
 def minus_rows(
@@ -250,7 +265,7 @@ def minus_rows(
                 x = x - times * source[j]
             row[j] = x
 
-        between(e, *columns, one)
+        each_between(e, *columns, one, row)
 
     def block(b: Index) -> None:
         k = e.plus(first, e.times(b, ROWS_AT_ONCE))

@@ -13,7 +13,7 @@ from typing import Any
 
 from hlobatch.kernels.arrays import Params, Values
 from hlobatch.kernels.emitter import Emitter
-from hlobatch.kernels.matrices import Array, Number, Variable, between, check_type, minus_rows, total
+from hlobatch.kernels.matrices import Array, Number, Variable, between, check_type, each_between, minus_rows, total
 from hlobatch.kernels.rules import Out, on_arrays
 from hlobatch.kernels.text import Index
 from hlobatch.kernels.types import NoKernelError, is_complex
@@ -64,10 +64,10 @@ def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
 
     def one(batch: list[Index]) -> None:
         given, left, right = (Array.of(e, x, batch) for x in (values[0], q, r))
-        e.loop(m, lambda i: e.loop(n, lambda j: a.__setitem__((i, j), given[i, j])))
+        e.loop(m, lambda i: each_between(e, 0, n, lambda j: a.__setitem__((i, j), given[i, j]), a))
         _reflect(a, taus, scratch, m, n)
         _copy_upper(a, right, k, n)
-        e.loop(m, lambda i: e.loop(min(k, n), lambda j: left.__setitem__((i, j), a[i, j])))
+        e.loop(m, lambda i: each_between(e, 0, min(k, n), lambda j: left.__setitem__((i, j), a[i, j]), left))
         _multiply(left, taus, scratch, m, k, min(m, n))
 
     e.for_each_looped(of_q[:-2], one)
@@ -79,8 +79,8 @@ def _copy_upper(source: Array, target: Array, m: int, n: int) -> None:
     e, zero = source.e, Number(source.e, source.whole.dtype, "").like(0)
 
     def row(i: Index) -> None:
-        e.loop(n, lambda j: target.__setitem__((i, j), zero))
-        between(e, i, n, lambda j: target.__setitem__((i, j), source[i, j]))
+        each_between(e, 0, n, lambda j: target.__setitem__((i, j), zero), target)
+        each_between(e, i, n, lambda j: target.__setitem__((i, j), source[i, j]), target)
 
     e.loop(m, row)
 
@@ -119,7 +119,7 @@ def _reflection(column: Array, k: Index, m: int) -> Number:
     norm = scale * total(square(first), begin, m, lambda i: square(column[i])).sqrt()
     diagonal = first.where(nothing_below, -norm.with_sign_of(first))
     factor = one / one.where(nothing_below, first - diagonal)
-    between(e, begin, m, lambda i: column.__setitem__(i, column[i] * factor))
+    each_between(e, begin, m, lambda i: column.__setitem__(i, column[i] * factor), column)
     column[k] = diagonal
     return zero.where(nothing_below, (diagonal - first) / diagonal)
 
@@ -127,14 +127,14 @@ def _reflection(column: Array, k: Index, m: int) -> Number:
 def _apply(a: Array, k: Index, tau: Number, products: Array, m: int, n: int) -> None:
     """Reflects the columns behind one by what that has from its diagonal on, of which the one is not written there."""
     e, below = a.e, a.e.plus(k, 1)
-    between(e, below, n, lambda j: products.__setitem__(j, -a[k, j]))
+    each_between(e, below, n, lambda j: products.__setitem__(j, -a[k, j]), products)
     minus_rows(products, (below, n), (below, m), lambda i: a[i, k], a)
 
     def update(i: Index, times: Number) -> None:
-        between(e, below, n, lambda j: a.__setitem__((i, j), a[i, j] + times * products[j]))
+        each_between(e, below, n, lambda j: a.__setitem__((i, j), a[i, j] + times * products[j]), a)
 
     update(k, tau)
-    between(e, below, m, lambda i: update(i, tau * a[i, k]))
+    each_between(e, below, m, lambda i: update(i, tau * a[i, k]), a)
 
 
 def _multiply(a: Array, taus: Array, scratch: Array, m: int, n: int, count: int) -> None:
@@ -146,14 +146,14 @@ def _multiply(a: Array, taus: Array, scratch: Array, m: int, n: int, count: int)
         e.loop(m, lambda i: a.__setitem__((i, j), zero))
         a[j, j] = one
 
-    between(e, count, n, unit)
+    each_between(e, count, n, unit, a)
 
     def step(so_far: Index) -> None:
         k = e.minus(count - 1, so_far)
         tau, below = taus[k], e.plus(k, 1)
-        between(e, below, n, lambda j: a.__setitem__((k, j), zero))
+        each_between(e, below, n, lambda j: a.__setitem__((k, j), zero), a)
         _apply(a, k, tau, scratch, m, n)
-        between(e, below, m, lambda i: a.__setitem__((i, k), -(tau * a[i, k])))
+        each_between(e, below, m, lambda i: a.__setitem__((i, k), -(tau * a[i, k])), a)
         a[k, k] = one - tau
 
     e.loop(count, step)

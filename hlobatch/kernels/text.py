@@ -363,6 +363,22 @@ class Text:
         self.for_each(shape, lambda index: totals.keep(step(totals.now(), index)))
         return totals.now()
 
+    def sum_of(
+        self,
+        dtype: Any,
+        first: str,
+        zero: str,
+        count: Index,
+        step: Callable[[str, Index], str],
+        joined: Callable[[str, str], str],
+    ) -> str:
+        """``x = step(x, i)`` for each i below ``count``, from ``first`` on, or in parts, each from ``zero`` on."""
+        del zero, joined
+        total = Cells(self, [dtype])
+        total.keep([first])
+        self.loop(count, lambda i: total.keep([step(total.now()[0], i)]))
+        return total.now()[0]
+
     def fold(
         self,
         shape: Sequence[int],

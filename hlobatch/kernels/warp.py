@@ -263,8 +263,8 @@ class WarpEmitter(LaneEmitter):
         self.do(f"br label {label}, !llvm.loop !{number}")
 
     def _is_for_all(self, targets: Sequence[str]) -> bool:
-        """Whether every thread does all of it, since it writes memory of its own."""
-        return self._apart or all(map(self._is_own, targets))
+        """Whether every thread does all of it, since it writes memory of its own, whatever it writes besides."""
+        return self._apart or not targets or any(map(self._is_own, targets))
 
     def _divided(self, count: Index, body: Callable[[Index], None]) -> None:
         """``body(i)`` for each i below ``count``, each by one thread."""
@@ -310,12 +310,36 @@ class WarpEmitter(LaneEmitter):
         parts.keep(first)
         with self.at_once():
             self._divided(size(shape), lambda i: parts.keep(step(parts.now(), self.unravelled(i, shape))))
-        xs, far = parts.now(), self.threads // 2
+        return self._joined(dtypes, parts.now(), joined)
+
+    def _joined(
+        self, dtypes: Sequence[Any], xs: list[str], joined: Callable[[list[str], list[str]], list[str]]
+    ) -> list[str]:
+        """What the parts of all threads are together."""
+        far = self.threads // 2
         while far:
             other = self.op(f"xor i64 {THREAD}, {far}")
             xs = joined(xs, [self._of_thread(x, dtype, other) for x, dtype in zip(xs, dtypes, strict=True)])
             far //= 2
         return [self._of_thread(x, dtype, "0") for x, dtype in zip(xs, dtypes, strict=True)]
+
+    def sum_of(
+        self,
+        dtype: Any,
+        first: str,
+        zero: str,
+        count: Index,
+        step: Callable[[str, Index], str],
+        joined: Callable[[str, str], str],
+    ) -> str:
+        if self._apart or (isinstance(count, int) and count <= MOST_ELEMENTS_UNROLLED):
+            return super().sum_of(dtype, first, zero, count, step, joined)
+        part = Cells(self, [dtype])
+        part.keep([zero])
+        with self.at_once():
+            self._divided(count, lambda i: part.keep([step(part.now()[0], i)]))
+        (total,) = self._joined([dtype], part.now(), lambda xs, ys: [joined(xs[0], ys[0])])
+        return joined(first, total)
 
     def _of_thread(self, x: str, dtype: Any, thread: str) -> str:
         """The number that another thread has, which all of them ask for at once."""

@@ -32,6 +32,7 @@ from hlobatch.kernels.processors import MEETING, NVPTX, WARP, Processor
 from hlobatch.runtime import device_kernel
 from hlobatch.runtime.kernel_plan import device_kernel as device_kernel_of
 from hlobatch.targets.gpu import code
+from hlobatch.targets.gpu.forms import NAMES
 from hlobatch.targets.gpu.target import Gpu
 from hlobatch.targets.registry import target_of
 
@@ -318,6 +319,15 @@ def test_llvm_takes_the_code_of_a_gpu(program: ZooProgram) -> None:
     jit.check(text)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("form", [name for name in NAMES if name != "thread"])
+@pytest.mark.parametrize("program", ZOO, ids=lambda program: program.name)
+def test_llvm_takes_the_other_forms(program: ZooProgram, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HLOBATCH_OWN_CODE", form)
+    if program.name not in WITHOUT:
+        jit.check(of_a_card(program))
+
+
 def of_a_card(program: ZooProgram) -> str:
     """The code of a program as LLVM IR, for a thousand inputs."""
     target = target_of("cuda")
@@ -333,11 +343,20 @@ needs_assembler = pytest.mark.skipif(
 
 @needs_assembler
 @pytest.mark.slow
+@pytest.mark.parametrize("form", NAMES)
 @pytest.mark.parametrize("program", ZOO, ids=lambda program: program.name)
-def test_nvidias_assembler_takes_it(program: ZooProgram) -> None:
-    """For an A100, an H100 and a B200; what it reports is what ``python -m benchmarks.ahead_of_time ptxas`` prints."""
+def test_nvidias_assembler_takes_it(program: ZooProgram, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For an A100, an H100 and a B200; what it reports is what ``python -m benchmarks.ahead_of_time ptxas`` prints.
+
+    LLVM has left out no meeting of threads and no exchange of numbers; where ways of control part it may write one twice.
+    """
+    monkeypatch.setenv("HLOBATCH_OWN_CODE", form)
     if program.name not in WITHOUT:
-        ptx = code.ptx(of_a_card(program), (8, 0))
+        text = of_a_card(program)
+        ptx = code.ptx(text, (8, 0))
+        called = {"@meet(": "bar.warp.sync", "@of_thread(": "shfl.sync", "@least(": "redux.sync"}
+        for name, instruction in called.items():
+            assert ptx.count(instruction) >= len(re.findall(f"call \\w+ {re.escape(name)}", text))
         assert all(0 < assembled(ptx, card).registers <= 255 for card in CARDS)
 
 

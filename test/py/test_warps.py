@@ -90,12 +90,16 @@ def deep(seed):
 
 
 def solved(seed):
+    """Matrices of which all arrays are shared, and of which each thread has its own vectors."""
     a = jnp.sin(jnp.arange(100.0).reshape(10, 10) * (seed + 1)) + 8 * jnp.eye(10)
-    x = jnp.ones(10)
+    b = a[:3, :3]
+    x, y = jnp.ones(10), jnp.ones(3)
     while seed >= 0:
-        x = jnp.linalg.solve(a, x) + jnp.linalg.cholesky(a @ a.T)[9] + jnp.linalg.qr(a)[1][0]
+        x = jnp.linalg.solve(a, x) + jnp.linalg.cholesky(a @ a.T)[9] + jnp.abs(jnp.linalg.qr(a)[1][0])
+        x = x + jnp.linalg.eigvalsh(a + a.T) / 10 + jnp.linalg.inv(a)[2] @ a
+        y = jnp.linalg.solve(b, y) + jnp.abs(jnp.linalg.qr(b)[0][1]) + jnp.linalg.cholesky(b @ b.T)[2]
         seed = seed - 1
-    return x
+    return x, y
 
 
 def run(function: Callable[..., Any], *given: Any, on: Processor = WARPS, **options: Any) -> Any:

@@ -23,20 +23,20 @@ from hlobatch.kernels.processors import MEETING, NVPTX, WARP, Processor
 from hlobatch.kernels.text import MOST_ELEMENTS_UNROLLED
 from hlobatch.kernels.types import NoKernelError
 from hlobatch.targets.target import Form
-from hlobatch.targets.work import FILLS, FUNCTIONS, equations_of
+from hlobatch.targets.work import FACTORED, FILLS, FUNCTIONS, equations_of
 
 NAMES: Final[dict[str, Processor]] = {"thread": NVPTX, "meeting": MEETING, "warp": WARP}
 """What may be asked for by ``HLOBATCH_OWN_CODE``."""
 
 
-def form_of(program: Program) -> Form:
+def form_of(program: Program, rules: Forms) -> Form:
     """The form of lanes of a program: that which the environment asks for, or the one that is expected to win.
 
     Raises:
         NoKernelError: There is none of the name that is asked for.
     """
     if (name := config.own_code()) is None:
-        return Forms().of(program)
+        return rules.of(program)
     if name not in NAMES:
         raise NoKernelError(f"HLOBATCH_OWN_CODE is {name!r}, and may be {', '.join(NAMES)}")
     return Form(NAMES[name], "HLOBATCH_OWN_CODE asks for it")
@@ -51,6 +51,7 @@ class Forms:
         function: What a function of a float takes, in operations.
         meeting: What it takes that the threads of a warp meet.
         exchange: What it takes that they exchange a number, in each of five steps.
+        meetings: How often they meet for each row of a matrix that is factored.
         gain: Times as many operations in a row as in a warp that a thread has to do for a warp to be chosen. A warp
             has a thirty-second of the lanes in flight, and waits no less for memory.
         alike: The share of the dearest block's operations that another one has to have for lanes to be apart.
@@ -59,6 +60,7 @@ class Forms:
     function: float = 20
     meeting: float = 20
     exchange: float = 25
+    meetings: float = 5
     gain: float = 4
     alike: float = 0.1
 
@@ -88,9 +90,19 @@ class Forms:
         codes = (op.code.typed for block in blocks for op in program.primitives_in_loop(block))
         return sum(self._of(e, threads) for code in codes if code is not None for e in equations_of(code.jaxpr.jaxpr))
 
+    def _of_factors(self, equation: Any, threads: int) -> float:
+        """The same of a factorization: rows come one after the other, and elements of a row at once."""
+        (per_product, slower), (*batch, m, n) = FACTORED[equation.primitive.name], equation.outvars[0].aval.shape
+        alone = per_product * slower * math.prod(batch) * m * n * equation.invars[0].aval.shape[-1]
+        if threads == 1:
+            return float(alone)
+        return float(alone / min(threads, n) + self.meetings * math.prod(batch) * n * self.meeting)
+
     def _of(self, equation: Any, threads: int) -> float:
         """The same of an equation."""
         name, aval = equation.primitive.name, equation.outvars[0].aval
+        if name in FACTORED:
+            return self._of_factors(equation, threads)
         count = math.prod(getattr(aval, "shape", ()))
         each, terms = (self.function if name in FUNCTIONS else 0.0 if name in FILLS else 1.0), 1
         if name == "dot_general":

@@ -28,7 +28,7 @@ from hlobatch.kernels.grid import KERNEL, Grid
 from hlobatch.kernels.processors import NVPTX, Processor
 from hlobatch.lowering.idiom import Idiom
 from hlobatch.targets.gpu import code
-from hlobatch.targets.gpu.forms import form_of
+from hlobatch.targets.gpu.forms import Forms, form_of
 from hlobatch.targets.lanes import Verdict, largest_of_lanes
 from hlobatch.targets.loop import LoopCosts
 from hlobatch.targets.profile import h100, own
@@ -65,11 +65,13 @@ class Gpu(Target):
             leaves it open. Off, since this version has not run on a card: ``make bench-gpu`` is what turns it on, if
             the column of ``dispatch="kernel"`` is ahead of XLA's loop there as it was in the measurement above.
         own_elements: Elements of the largest variable of a lane up to which a thread is chosen for it.
+        forms: What the choice of threads for a lane follows from.
     """
 
     cores: int = 132
     chooses_own_code: bool = False
     own_elements: int = 256
+    forms: Forms = Forms()
 
     def idiom(self, run: Run) -> Idiom:
         del run
@@ -96,7 +98,7 @@ class Gpu(Target):
         return Verdict(True, "a thread to each lane waits for no other, and for no test of a loop by the host")
 
     def form_for(self, program: Program) -> Form | None:
-        return None if self.processor is None else form_of(program)
+        return None if self.processor is None else form_of(program, self.forms)
 
     # How a grid is started
 
