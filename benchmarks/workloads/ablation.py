@@ -97,10 +97,10 @@ def workload(name: str, of: str, unit: str, prepare: Prepare, size: Size) -> Wor
         title=f"Ablation: {of}",
         unit=unit,
         description=(
-            "XLA's loop over all lanes, with one optimization off in each row, then all of them, then each schedule in "
-            "place of the chosen one, then the whole batch in one thread, by itself and inside a `jax.jit` of one's "
-            "own. A row as fast as the first says that here nothing depends on it. In the last, lanes have code of "
-            "their own."
+            "XLA's loop over all lanes. The rows are: one optimization off in each, all of them off, each schedule in "
+            "place of the chosen one, the whole batch in one thread, alone and inside a user's `jax.jit`. If a row is "
+            "as fast as the first, the optimization does not matter for this workload. The last row is code of its own "
+            "for each lane."
         ),
         sizes=(size,),
         contenders={key: partial(prepare, **options) for key, options in variants().items()},

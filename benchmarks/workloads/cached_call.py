@@ -87,7 +87,7 @@ WORKLOADS = {
             name="cached_call",
             title="A call like an earlier one",
             unit="call",
-            description="A step of Collatz's for each input: what is measured is the call. Nobody waits for a result.",
+            description="A step of Collatz for each input. This measures the call itself, without waiting for results.",
             sizes=SIZES,
             contenders={"hlobatch": batched(step), JIT: in_jax(step_in_jax)},
             roofline=None,
@@ -96,11 +96,11 @@ WORKLOADS = {
             name="cached_call_loop",
             title="A call like an earlier one, with a loop",
             unit="call",
-            description="A sum from zero to zero: a loop without a turn. Few lanes run code of their own, and Python "
-            "reads one number that says how it went. For more, hlobatch makes one kernel of a program with a loop, and "
-            "adds to the call what it adds above. The rest is XLA's: it makes an object for each intermediate value of "
-            "a kernel in each run, and hands to another thread what it takes for more than a thousand operations, "
-            "loops counted as if they turned; and each input is taken and handed in.",
+            description="A sum from zero to zero: a loop without iterations. Few lanes run code of their own, and "
+            "Python reads one number, the status of the run. For more lanes, a program with a loop is one kernel. "
+            "hlobatch adds the same time to the call as above, and XLA the rest: it makes an object for each intermediate "
+            "value of a kernel in each run, and hands a program to another thread if it counts more than a thousand "
+            "operations, where each loop counts as one iteration; and each input enters and leaves a lane.",
             sizes=SIZES,
             contenders={"hlobatch": batched(triangle), JIT: in_jax(triangle_in_jax)},
             roofline=None,

@@ -102,8 +102,8 @@ WORKLOAD = Workload(
     unit="call",
     description=(
         f"Inputs 0 to {LARGEST} by double recursion; the unit is a call. There is no kernel that a batch could "
-        "share: this measures what control itself costs. Lockstep keeps an explicit stack of pending calls. The rows "
-        "with stacks of so many frames, needed or not, say whether room that nobody uses costs time."
+        "share: this measures the cost of control flow. Lockstep keeps an explicit stack of pending calls. The rows "
+        "with stacks of a given number of frames show whether unused frames cost time."
     ),
     sizes=(Size(10_000, 10_000),),
     contenders={

@@ -207,8 +207,8 @@ WORKLOAD = Workload(
     unit="instruction",
     description=(
         "Each lane interprets one of three programs on data of its own: greatest common divisors, powers, sums of "
-        "squares. The unit is an instruction. Lockstep chooses it by `lax.switch`, which runs all nine for "
-        "everybody."
+        "squares. The unit is an instruction. Lockstep selects it by `lax.switch`, which runs all nine for "
+        "every lane."
     ),
     sizes=(Size(1_000, 1_000), Size(1_000, 10_000)),
     contenders={"hlobatch": batched, "lockstep vmap": lockstep, "numba, serial": serial},

@@ -170,8 +170,7 @@ WORKLOAD = Workload(
     unit="point",
     description=(
         f"{POINTS:,} points in {DIMENSIONS} dimensions, searched recursively; subtrees that cannot hold a nearer "
-        "point are skipped. The unit is a point that was looked at. A distance is next to nothing: control is the "
-        "work."
+        "point are skipped. The unit is a visited point. A distance is little work: most of it is control flow."
     ),
     sizes=(Size(1_000, 1_000), Size(1_000, 10_000)),
     contenders={

@@ -93,7 +93,7 @@ WORKLOAD = Workload(
     unit="iteration",
     description=(
         "Random points of the plane; up to 2,000 iterations of z → z² + c until |z| > 2. A single loop of a "
-        "handful of operations: nothing is saved by sharing it, and lanes differ only in how long they stay."
+        "handful of operations: sharing it saves nothing, and lanes differ only in their numbers of iterations."
     ),
     sizes=(Size(1_000, 1_000), Size(20_000, 20_000)),
     contenders={"hlobatch": batched, "lockstep vmap": lockstep, "numba, serial": serial},

@@ -110,8 +110,8 @@ WORKLOADS: Final = {
             title="Binary search, a table for each lane",
             unit="lookup",
             description=(
-                f"Each lane looks for a number in a sorted table of its own, {NUMBERS:,} numbers of which it looks at "
-                "fourteen. All lanes take as many turns or one less: what is compared is what tables cost."
+                f"Each lane searches for a number in a sorted table of its own, and reads fourteen of its "
+                f"{NUMBERS:,} numbers. The numbers of iterations differ by at most one: this measures the cost of tables."
             ),
             sizes=(Size(200, 200), Size(2_000, 2_000)),
             contenders={
@@ -128,8 +128,9 @@ WORKLOADS: Final = {
             title="Conjugate gradients, a matrix for each lane",
             unit="turn",
             description=(
-                f"Each lane solves a system of {ROWS} equations of its own. Lanes take about as many turns, and a turn "
-                "is a product of the matrix and a vector: what is compared is what a matrix costs that never changes."
+                f"Each lane solves its own system of {ROWS} equations. Lanes take about the same number of iterations, "
+                "and an iteration is a product of the matrix and a vector: this measures the cost of a "
+                "matrix that never changes."
             ),
             sizes=(Size(64, 64),),
             contenders={

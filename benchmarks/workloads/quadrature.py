@@ -154,7 +154,7 @@ WORKLOAD = Workload(
     title="Adaptive quadrature",
     unit="halving",
     description=(
-        "Simpson's rule, halving intervals recursively where it is not accurate yet. The integrand is a sum of "
+        "Simpson's rule, which recursively halves intervals until it is accurate. The integrand is a sum of "
         f"{ANGLES} cosines and a peak that is narrow in some lanes and broad in others. The kernel is two values of "
         "the integrand."
     ),

@@ -136,7 +136,7 @@ WORKLOAD = Workload(
     unit="position",
     description=(
         f"Solutions of the {QUEENS} queens puzzle that begin with one to four given queens, by recursion within "
-        "a loop. Integer operations only: as with Fibonacci, control is the work. Lockstep keeps an stack of rows."
+        "a loop. Integer operations only: as with Fibonacci, the work is control flow. Lockstep keeps a stack of rows."
     ),
     sizes=(Size(1_000, 1_000), Size(100, 1_000), Size(1_000, 10_000)),
     contenders={"hlobatch": batched, "lockstep vmap": lockstep, "numba, serial": serial},

@@ -128,8 +128,8 @@ WORKLOAD = Workload(
     title="Quicksort",
     unit="comparison",
     description=(
-        "128 numbers per lane, some nearly in order already, sorted where they are. A comparison may exchange two of "
-        "them: nothing is saved by sharing it. Lockstep chooses between the whole array before and after, in each turn."
+        "128 numbers per lane, some nearly sorted, are sorted in place. A comparison may exchange two of "
+        "them: sharing it saves nothing. In each iteration, lockstep selects between the whole old and new arrays."
     ),
     sizes=(Size(1_000, 1_000), Size(1_000, 10_000)),
     contenders={

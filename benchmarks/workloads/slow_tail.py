@@ -60,7 +60,7 @@ WORKLOAD = Workload(
     unit="step",
     description=(
         f"Inputs walk {SHORT} steps over a board of {SQUARES} squares, one of them {LONG:,}: when the others are done, "
-        "a turn had better cost what one lane costs."
+        "a turn should cost no more than one lane."
     ),
     sizes=(Size(1_000, 1_000),),
     contenders={

@@ -1,4 +1,4 @@
-"""Run what `hlobatch export … --jax FILE` wrote, with JAX and without hlobatch: `with_jax.py FILE IN.npy OUT.npz`."""
+"""Run the output of `hlobatch export … --jax FILE` with JAX, without hlobatch: `with_jax.py FILE IN.npy OUT.npz`."""
 
 import sys
 from pathlib import Path

@@ -25,5 +25,5 @@ steps_of = jax.jit(jax.shard_map(collatz, mesh=mesh, in_specs=P("batch"), out_sp
 
 if __name__ == "__main__":
     numbers = jax.device_put(jnp.arange(1, 8001), NamedSharding(mesh, P("batch")))
-    steps = steps_of(numbers)  # as they lie: each device has the results of its part
+    steps = steps_of(numbers)  # still sharded: each device has the results of its part
     print(len(steps.addressable_shards), "parts, the longest of", int(steps.max()), "steps")

@@ -30,11 +30,11 @@ def main(coordinator: str, processes: int, number: int) -> None:
     sharding = NamedSharding(mesh, P("batch"))
     steps_of = jax.jit(jax.shard_map(collatz, mesh=mesh, in_specs=P("batch"), out_specs=P("batch")))
 
-    own = np.arange(1, 1001, dtype=np.int32) + 1000 * number  # the part of the whole that is this process's
+    own = np.arange(1, 1001, dtype=np.int32) + 1000 * number  # the inputs of this process
     steps = steps_of(jax.make_array_from_process_local_data(sharding, own))
 
     longest = max(int(shard.data.max()) for shard in steps.addressable_shards)
-    everywhere = int(jax.jit(jnp.max)(steps))  # an operation over all parts: here processes talk, once
+    everywhere = int(jax.jit(jnp.max)(steps))  # an operation over all parts: the processes communicate once
     print(f"process {number}: {steps.shape[0]} inputs in all, the longest here {longest}, of all {everywhere}")
 
 

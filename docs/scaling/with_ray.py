@@ -1,4 +1,4 @@
-"""Parts of a batch as tasks of Ray: each worker compiles once, and takes parts as it is done with others."""
+"""Parts of a batch as tasks of Ray: each worker compiles once, and takes the next part when it is done with one."""
 
 import numpy as np
 import ray
@@ -6,7 +6,7 @@ import ray
 
 @ray.remote
 class Worker:
-    """One process per host: hlobatch divides its part among the host's cores, or runs it on its device."""
+    """A worker, one process per host: hlobatch divides its part among the host's cores, or runs it on its device."""
 
     def __init__(self) -> None:
         import hlobatch as hb
