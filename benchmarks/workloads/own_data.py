@@ -110,8 +110,9 @@ WORKLOADS: Final = {
             title="Binary search, a table for each lane",
             unit="lookup",
             description=(
-                f"Each lane searches for a number in a sorted table of its own, and reads fourteen of its "
-                f"{NUMBERS:,} numbers. The numbers of iterations differ by at most one: this measures the cost of tables."
+                "Each lane searches for a number in a sorted table of its own, and reads fourteen of its "
+                f"{NUMBERS:,} numbers. The numbers of iterations differ by at most one: this measures the cost "
+                "of tables."
             ),
             sizes=(Size(200, 200), Size(2_000, 2_000)),
             contenders={
