@@ -99,8 +99,8 @@ WORKLOADS = {
             description="A sum from zero to zero: a loop without iterations. Few lanes run code of their own, and "
             "Python reads one number, the status of the run. For more lanes, a program with a loop is one kernel. "
             "hlobatch adds the same time to the call as above, and XLA the rest: it makes an object for each "
-            "intermediate value of a kernel in each run, and hands a program to another thread if it counts more than a thousand "
-            "operations, where each loop counts as one iteration; and each input enters and leaves a lane.",
+            "intermediate value of a kernel in each run, and hands a program to another thread if it counts more than "
+            "a thousand operations, where each loop counts as one iteration; and each input enters and leaves a lane.",
             sizes=SIZES,
             contenders={"hlobatch": batched(triangle), JIT: in_jax(triangle_in_jax)},
             roofline=None,
