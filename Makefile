@@ -81,26 +81,26 @@ test-accelerator: $(test_group) ## run all programs in all forms on the accelera
 	$(python) -m pytest -c test/py/accelerator.ini -n $(WORKERS) --dist loadgroup test/py/accelerator.py test/py/accelerator_generated.py test/py/test_captured_loops.py
 
 .PHONY: generate
-generate: $(package) ## write anew what is generated: the dialect's classes, the documentation's tables
+generate: $(package) ## regenerate the classes of the dialect and the tables of the documentation
 	$(python) -m hlobatch.dialect.generate
 	$(python) test/py/generated_docs.py
 
 .PHONY: site
-site: $(package) $(site_group) ## make the documentation as a site, in build/site
+site: $(package) $(site_group) ## build the documentation as a site, in build/site
 	$(python) -m sphinx --quiet --fail-on-warning --keep-going docs build/site
 	@echo build/site/index.html
 
 .PHONY: format
-format: $(lint_group) ## rewrite the sources in the one format
+format: $(lint_group) ## format the sources
 	$(python) -m ruff format $(sources)
 	$(python) -m ruff check --select I --fix $(sources)
 
 .PHONY: format-check
-format-check: $(lint_group) ## say which sources `make format` would rewrite
+format-check: $(lint_group) ## list the sources that `make format` would rewrite
 	$(python) -m ruff format --check $(sources)
 
 .PHONY: lint
-lint: $(lint_group) ## look for mistakes in the sources
+lint: $(lint_group) ## run the linter
 	$(python) -m ruff check $(sources)
 
 .PHONY: types
