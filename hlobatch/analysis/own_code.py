@@ -22,8 +22,8 @@ from typing import Any, Final
 
 from hlobatch.analysis.draws import is_users_file
 
-Meaning = Callable[[types.FunctionType], types.CodeType]
-"""A function that gives the code of a function with Python's meaning on traced values."""
+Meaning = Callable[[types.FunctionType, Any], types.CodeType]
+"""Given a function and its source, if that is known: its code with Python's meaning on traced values."""
 _meaning: contextvars.ContextVar[Meaning | None] = contextvars.ContextVar("hlobatch_meaning", default=None)
 _LOCK: Final = threading.Lock()
 _running: Final[dict[types.FunctionType, tuple[types.CodeType, int]]] = {}
@@ -44,7 +44,7 @@ def meant_by(meaning: Meaning) -> Iterator[None]:
 def as_they_mean(classes: Iterable[type]) -> Iterator[None]:
     """A context in which the methods of some classes run the code with Python's meaning on traced values."""
     meaning = _meaning.get()
-    methods = {method: meaning(method) for kind in classes for method in methods_of(kind)} if meaning else {}
+    methods = {method: meaning(method, None) for kind in classes for method in methods_of(kind)} if meaning else {}
     others = {method: code for method, code in methods.items() if _has_place_for(method, code)}
     try:
         with _LOCK:
@@ -60,6 +60,31 @@ def as_they_mean(classes: Iterable[type]) -> Iterator[None]:
                     _running[method] = own, count - 1
                 else:
                     method.__code__ = own
+
+
+def as_it_means(
+    function: types.FunctionType, plain: types.FunctionType | None = None, source: Any = None
+) -> types.FunctionType:
+    """A function of the user's with the code with Python's meaning on traced values.
+
+    Args:
+        function: The function.
+        plain: The function that has its source, if that is another one.
+        source: That source, if it is known.
+    """
+    meaning = _meaning.get()
+    return function if meaning is None else _with_code(function, meaning(plain or function, source))
+
+
+def _with_code(function: types.FunctionType, code: types.CodeType) -> types.FunctionType:
+    """The function with other code and the same closure variables."""
+    if code is function.__code__:
+        return function
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    around = tuple(cells[name] for name in code.co_freevars)
+    made = types.FunctionType(code, function.__globals__, function.__name__, function.__defaults__, around)
+    made.__kwdefaults__ = function.__kwdefaults__
+    return made
 
 
 def _has_place_for(method: types.FunctionType, code: types.CodeType) -> bool:

@@ -22,7 +22,9 @@ import numpy as np
 
 from hlobatch._jax import is_tracer
 from hlobatch.analysis.optional import optional
+from hlobatch.analysis.own_code import as_it_means
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
+from hlobatch.frontend.files import is_users
 from hlobatch.ir.value import is_value
 
 
@@ -61,9 +63,7 @@ def _of_object(value: Any) -> Any:
     own = getattr(type(value), "__bool__", None)
     if not isinstance(own, types.FunctionType):
         return bool(value)
-    from hlobatch.frontend.traced_functions import as_meant  # noqa: PLC0415  # which needs this module
-
-    result = as_meant(own, value)(value)
+    result = (as_it_means(own) if is_users(own) else own)(value)
     return _truth(result) if is_tracer(result) or type(result) is bool else bool(value)
 
 

@@ -10,7 +10,6 @@ evaluates them, into variables of their own; the rest is one ``PrimOp``.
 
 from __future__ import annotations
 
-import abc
 import ast
 from collections.abc import Iterator, Sequence
 from typing import Final, TypeGuard
@@ -21,12 +20,10 @@ from hlobatch.analysis.overloads import BOOL, LEN, Overloaded, of_operations
 from hlobatch.diagnostics import Note
 from hlobatch.frontend import builtins as batched_builtins
 from hlobatch.frontend import special_methods
-from hlobatch.frontend.callees import Called, Callee, static_value
+from hlobatch.frontend.callees import Called, static_value
 from hlobatch.frontend.changes import Change, is_change
-from hlobatch.frontend.conditions import ConditionLowering
 from hlobatch.frontend.differentiated import differentiates
 from hlobatch.frontend.following import Calls, called
-from hlobatch.frontend.guesses import Expected
 from hlobatch.frontend.library import changed_by, is_built_in
 from hlobatch.frontend.nested import unnamed_function
 from hlobatch.frontend.nodes import walk
@@ -40,12 +37,13 @@ from hlobatch.frontend.steps import changes_one_of, is_given
 from hlobatch.frontend.straight_line import WHOLE
 from hlobatch.frontend.syntax import helper, literal, load
 from hlobatch.frontend.trace_time import TraceTimeLowering
+from hlobatch.frontend.whole_function import WholeLowering
 
 _ITERATORS: Final = (enumerate, filter, iter, map, range, reversed, zip)
 """Functions whose results are never stored in variables, since they can be iterated over only once."""
 
 
-class ExpressionLowering(ConditionLowering):
+class ExpressionLowering(WholeLowering):
     """Lowers the expressions of one function into the blocks it builds.
 
     Attributes:
@@ -312,10 +310,6 @@ class ExpressionLowering(ConditionLowering):
         inside = (fact for code, fact in self.callees.facts.about_code(Changes) if holds(place, code))
         return frozenset(found).union(*(fact.names for fact in inside))
 
-    @abc.abstractmethod
-    def statements(self, body: list[ast.stmt]) -> None:
-        """Lower statements up to the first that control cannot pass."""
-
     def name_of(self, function: ast.Lambda) -> str | None:
         """The name of a lambda that is assigned to one name and never reassigned; else None."""
         lambdas = (t for t in self.scope.items() if t[1].source.node.name == "<lambda>")
@@ -411,26 +405,6 @@ class ExpressionLowering(ConditionLowering):
     def call(self, node: ast.Call, called: Called, result: str) -> str:
         """Emit a call of a function of the program; returns the name of the variable that receives its result."""
         return CallLowering(self).lower(node, called, result)
-
-    @abc.abstractmethod
-    def put_back(self, place: ast.expr, name: str, node: ast.Call) -> None:
-        """Store the callee's new value of an item or attribute that was an argument."""
-
-    @abc.abstractmethod
-    def outlives_failure(self, name: str) -> bool:
-        """Whether a variable may be read after a statement that assigns it has raised."""
-
-    @abc.abstractmethod
-    def expect(self, expected: Expected, call: ast.Call, node: ast.Call) -> None:
-        """Emit code that tries to trace a call of which the guess is that it cannot be traced."""
-
-    @abc.abstractmethod
-    def told(self, callee: Callee) -> tuple[str, ...]:
-        """The variables that take a call's failure code and details."""
-
-    @abc.abstractmethod
-    def after_call(self, node: ast.Call, callee: Callee) -> None:
-        """Emit the test behind a call of a function that may raise."""
 
 
 def _roots(node: ast.Call) -> Iterator[ast.expr]:

@@ -11,14 +11,17 @@ import copy
 import operator
 import types
 import warnings
+import weakref
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from hlobatch.analysis.draws import is_users_class
+from hlobatch.diagnostics import HloBatchError
 from hlobatch.frontend.handlers import caught_kinds, drops_exceptions
 from hlobatch.frontend.meanings import Meanings, is_comprehension
+from hlobatch.frontend.primitives import HELPERS
 from hlobatch.frontend.scopes import HELPER, local_names, with_parts
-from hlobatch.frontend.source import MISSING, ONE_AT_A_TIME, Source
+from hlobatch.frontend.source import MISSING, ONE_AT_A_TIME, Source, source_of
 from hlobatch.frontend.syntax import helper, literal
 
 
@@ -67,7 +70,23 @@ class _Meanings(Meanings):
         return MISSING
 
 
-def code_as_meant(source: Source) -> types.CodeType:
+_CODES: Final[weakref.WeakKeyDictionary[types.FunctionType, types.CodeType]] = weakref.WeakKeyDictionary()
+"""The code with Python's meaning on traced values, of functions that have been called."""
+
+
+def code_of(function: types.FunctionType, source: Source | None = None) -> types.CodeType:
+    """The code of a function with Python's meaning on traced values; its own if that is the same, or cannot be made."""
+    if function not in _CODES:
+        if _is_meant(function.__code__):
+            return function.__code__
+        try:
+            _CODES[function] = _code_as_meant(source or source_of(function))
+        except HloBatchError:  # it has no source, or uses its variables as objects
+            _CODES[function] = function.__code__
+    return _CODES[function]
+
+
+def _code_as_meant(source: Source) -> types.CodeType:
     """The code of a function with Python's meaning on traced values; its own code if that is the same.
 
     The frontend's functions that it calls are constants of it, so its closure variables are those of the function.
@@ -75,8 +94,6 @@ def code_as_meant(source: Source) -> types.CodeType:
     Raises:
         UnsupportedSyntaxError: It uses its variables as objects, as ``locals()`` does.
     """
-    from hlobatch.frontend.primitives import HELPERS  # noqa: PLC0415  # it imports this module
-
     plain = source.function.__code__
     meanings = _Meanings(source, _all_names(source.node)).of(source.node.body)
     body = list(map(_without_names, meanings))
@@ -101,10 +118,8 @@ def code_as_meant(source: Source) -> types.CodeType:
     return _named(made, plain, HELPERS).replace(co_name=plain.co_name)  # lines are counted from it, without decorators
 
 
-def is_meant(code: types.CodeType) -> bool:
+def _is_meant(code: types.CodeType) -> bool:
     """Whether some code was made here, or is part of such code."""
-    from hlobatch.frontend.primitives import HELPERS  # noqa: PLC0415  # likewise
-
     return not frozenset(HELPERS.values()).isdisjoint(part for part in code.co_consts if callable(part))
 
 

@@ -13,15 +13,17 @@ that items have to be Python objects, or differ in type or shape, the turns are 
 
 from __future__ import annotations
 
+import abc
 import ast
 import builtins
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from hlobatch.analysis.facts import BoundAnew, LoopSite, Turns
 from hlobatch.diagnostics import UnsupportedSyntaxError
+from hlobatch.frontend.assignments import AssignmentLowering
 from hlobatch.frontend.callees import static_value
 from hlobatch.frontend.comprehensions import Gathering
 from hlobatch.frontend.following import called
@@ -30,9 +32,6 @@ from hlobatch.frontend.scopes import HELPER, target_names
 from hlobatch.frontend.source import MISSING
 from hlobatch.frontend.syntax import assigned, helper, literal, load
 from hlobatch.ir.ops import BranchOp, GotoOp
-
-if TYPE_CHECKING:
-    from hlobatch.frontend.to_cfg import FunctionLowering
 
 _WRAPPERS: Final = (list, tuple, iter)
 """Functions whose result has the same items as their argument."""
@@ -85,10 +84,26 @@ class Iteration:
         return any(bound.items is not None for bound in self.bounds)
 
 
+class LoopLowering(AssignmentLowering):
+    """Lowers the statements of one function; what loops are made of is declared here."""
+
+    @abc.abstractmethod
+    def statement(self, node: ast.stmt) -> None:
+        """Lower one statement."""
+
+    @abc.abstractmethod
+    def loop_body(self, body: list[ast.stmt], loop: Loop) -> None:
+        """Lower what is done in each turn."""
+
+    @abc.abstractmethod
+    def loop_end(self, node: ast.While | ast.For, otherwise: str, after: str) -> None:
+        """Lower what is done where a loop has come to its end."""
+
+
 class ForLowering:
     """Lowers one ``for`` statement."""
 
-    def __init__(self, lowering: FunctionLowering, node: ast.For) -> None:
+    def __init__(self, lowering: LoopLowering, node: ast.For) -> None:
         self.lowering = lowering
         self.blocks = lowering.blocks
         self.node = node

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from hlobatch.analysis.facts import Copy, Learned, of_function
 from hlobatch.analysis.reach import may_change
@@ -25,11 +25,8 @@ from hlobatch.frontend.places import as_target
 from hlobatch.frontend.scopes import root_of
 from hlobatch.frontend.straight_line import TEMPORARY
 from hlobatch.frontend.syntax import helper, literal, load
+from hlobatch.frontend.whole_function import WholeLowering
 from hlobatch.ir.ops import FunctionCallOp
-
-if TYPE_CHECKING:
-    from hlobatch.frontend.expressions import ExpressionLowering
-
 
 _PARTS: Final = (ast.Subscript, ast.Attribute)
 
@@ -37,7 +34,7 @@ _PARTS: Final = (ast.Subscript, ast.Attribute)
 class CallLowering:
     """Lowers calls of functions of the program."""
 
-    def __init__(self, function: ExpressionLowering) -> None:
+    def __init__(self, function: WholeLowering) -> None:
         self.function = function
 
     def lower(self, node: ast.Call, called: Called, result: str) -> str:

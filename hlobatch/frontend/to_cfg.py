@@ -25,13 +25,13 @@ from hlobatch.analysis.mutation import refuse_generator
 from hlobatch.analysis.reach import may_change
 from hlobatch.diagnostics import HloBatchError, UnsupportedSyntaxError
 from hlobatch.frontend.asked import Asking
-from hlobatch.frontend.assignments import AssignmentLowering, outside
+from hlobatch.frontend.assignments import outside
 from hlobatch.frontend.callees import BATCH_MARK, Callee, is_sync, static_value
 from hlobatch.frontend.changes import objects_changed
 from hlobatch.frontend.effects import has_host_do, speaks
 from hlobatch.frontend.expressions import parameter_names
 from hlobatch.frontend.failures import WHOLE_PROGRAM
-from hlobatch.frontend.loops import ForLowering, Loop
+from hlobatch.frontend.loops import ForLowering, Loop, LoopLowering
 from hlobatch.frontend.patterns import MatchLowering
 from hlobatch.frontend.printing import as_statement
 from hlobatch.frontend.raising import RESULT
@@ -48,7 +48,7 @@ DROPPED: Final = "dropped"
 """Prefix of temporaries for the value of an expression that is a statement."""
 
 
-class FunctionLowering(AssignmentLowering):
+class FunctionLowering(LoopLowering):
     """Lowers the statements of one function."""
 
     def __init__(self, callee: Callee, callees: Asking) -> None:

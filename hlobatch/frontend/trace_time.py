@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hlobatch.analysis.facts import GoesOver, Site
 from hlobatch.diagnostics import UnsupportedSyntaxError
@@ -21,15 +21,13 @@ from hlobatch.frontend.library import is_built_in
 from hlobatch.frontend.reductions import REDUCERS, Looped, arguments_of, as_reduction, has_many
 from hlobatch.frontend.scopes import assigned_in_expressions, read_names
 from hlobatch.frontend.syntax import assigned, helper, load
-
-if TYPE_CHECKING:
-    from hlobatch.frontend.expressions import ExpressionLowering
+from hlobatch.frontend.whole_function import WholeLowering
 
 
 class TraceTimeLowering:
     """Lowers lambdas and comprehensions."""
 
-    def __init__(self, function: ExpressionLowering) -> None:
+    def __init__(self, function: WholeLowering) -> None:
         self.function = function
 
     def reduction(self, node: ast.Call, items: ast.GeneratorExp | ast.ListComp) -> ast.expr:

@@ -13,19 +13,15 @@ from __future__ import annotations
 
 import functools
 import types
-import weakref
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
 from hlobatch.analysis.objects import ATOMS
-from hlobatch.diagnostics import HloBatchError, UnsupportedSyntaxError
+from hlobatch.analysis.own_code import as_it_means
+from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.files import is_users
 from hlobatch.frontend.lane_numbers import differs, parts
 from hlobatch.frontend.nested import Closure
-from hlobatch.frontend.source import Source, source_of
-
-_CODES: Final[weakref.WeakKeyDictionary[types.FunctionType, types.CodeType]] = weakref.WeakKeyDictionary()
-"""The code with Python's meaning on traced values, of functions that have been called."""
 
 
 def as_meant(function: Any, args: Any = ()) -> Callable[..., Any]:
@@ -46,12 +42,12 @@ def as_meant(function: Any, args: Any = ()) -> Callable[..., Any]:
     if isinstance(function, types.FunctionType):
         if not is_users(function) or all(isinstance(part, ATOMS) for part in parts(args)):
             return function
-        return _with_code(function, _code(function, None))
+        return as_it_means(function)
     if isinstance(function, type):
         return function  # its methods have been given their code (``analysis/own_code.py``)
     own = getattr(type(function), "__call__", None)  # noqa: B004  # that of the class, as a function
     if isinstance(own, types.FunctionType) and not isinstance(function, type) and is_users(own):
-        return functools.partial(_with_code(own, _code(own, None)), function)
+        return functools.partial(as_it_means(own), function)
     return function  # type: ignore[no-any-return]
 
 
@@ -81,34 +77,4 @@ def matched(subject: Any) -> Any:
 def _of_closure(function: Closure, *args: Any, **kwargs: Any) -> Any:
     plain = function.plain()
     source = function.template.source
-    return _with_code(plain, _code(source.function, source))(*args, **kwargs)
-
-
-def _with_code(function: types.FunctionType, code: types.CodeType) -> types.FunctionType:
-    """The function with other code, and the same closure variables."""
-    if code is function.__code__:
-        return function
-    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-    around = tuple(cells[name] for name in code.co_freevars)
-    made = types.FunctionType(code, function.__globals__, function.__name__, function.__defaults__, around)
-    made.__kwdefaults__ = function.__kwdefaults__
-    return made
-
-
-def code_of(function: types.FunctionType) -> types.CodeType:
-    """The code of a function of the user's with Python's meaning on traced values."""
-    return _code(function, None)
-
-
-def _code(function: types.FunctionType, source: Source | None) -> types.CodeType:
-    """The code of a function with Python's meaning on traced values; its own if that is the same, or cannot be made."""
-    from hlobatch.frontend.function_code import code_as_meant, is_meant  # noqa: PLC0415  # it imports this module
-
-    if function not in _CODES:
-        if is_meant(function.__code__):
-            return function.__code__
-        try:
-            _CODES[function] = code_as_meant(source or source_of(function))
-        except HloBatchError:  # it has no source, or uses its variables as objects
-            _CODES[function] = function.__code__
-    return _CODES[function]
+    return as_it_means(plain, source.function, source)(*args, **kwargs)

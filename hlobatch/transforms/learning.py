@@ -44,8 +44,8 @@ from hlobatch.analysis.own_code import meant_by
 from hlobatch.analysis.type_errors import RESULT
 from hlobatch.diagnostics import HloBatchError, UnsupportedSyntaxError
 from hlobatch.frontend.failures import WHOLE_PROGRAM
+from hlobatch.frontend.function_code import code_of
 from hlobatch.frontend.guesses import after
-from hlobatch.frontend.traced_functions import code_of
 from hlobatch.ir.boxed import Keys, dicts
 from hlobatch.ir.ops import FunctionCallOp
 from hlobatch.ir.program import Program

@@ -1,5 +1,7 @@
 """The wheel holds what the checkout's symlinks point to, under the one name it is imported by."""
 
+import ast
+import graphlib
 import os
 import stat
 import subprocess
@@ -9,6 +11,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
+
+import hlobatch
 
 ROOT = Path(__file__).parents[2]
 # The top-level folders that are imported as hlobatch/<folder>.
@@ -74,3 +78,16 @@ def test_sdist_holds_the_folders_under_both_names(sdist: Path) -> None:
     for folder in FOLDERS:
         assert modules(sdist / folder) == modules(ROOT / folder)
         assert modules(sdist / "hlobatch" / folder) == modules(ROOT / folder)
+
+
+def imported_by(file: Path) -> set[str]:
+    """The modules of the same folder that a module imports, wherever in it, also for types alone."""
+    package = f"hlobatch.{file.parent.name}"
+    found = [node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.ImportFrom)]
+    within = {name.name for node in found if node.module == package for name in node.names}
+    return within | {node.module.split(".")[2] for node in found if (node.module or "").startswith(f"{package}.")}
+
+
+def test_the_frontend_has_no_circles_of_imports() -> None:
+    files = (Path(hlobatch.__file__).parent / "frontend").glob("*.py")
+    graphlib.TopologicalSorter({file.stem: imported_by(file) for file in files}).prepare()

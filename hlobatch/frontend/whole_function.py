@@ -1,0 +1,60 @@
+"""What lowers calls, comprehensions and loops asks of what lowers the whole function, before that is defined."""
+
+from __future__ import annotations
+
+import abc
+import ast
+from collections.abc import Sequence
+from typing import TypeGuard
+
+from hlobatch.frontend.callees import Called, Callee
+from hlobatch.frontend.conditions import ConditionLowering
+from hlobatch.frontend.guesses import Expected
+
+
+class WholeLowering(ConditionLowering):
+    """Lowers one function; those methods that ``CallLowering`` and ``TraceTimeLowering`` call are declared here."""
+
+    @abc.abstractmethod
+    def called(self, node: ast.AST) -> Called | None:
+        """The callee of an expression that is a call of a function of the program; None for any other."""
+
+    @abc.abstractmethod
+    def prints(self, node: ast.AST) -> TypeGuard[ast.Call]:
+        """Whether an expression is a call of ``print``."""
+
+    @abc.abstractmethod
+    def with_simple_children(self, node: ast.expr, later: Sequence[ast.expr] = ()) -> ast.expr:
+        """An expression with the control flow of its operands lowered."""
+
+    @abc.abstractmethod
+    def name_of(self, function: ast.Lambda) -> str | None:
+        """The name of a lambda that is assigned to one name and never reassigned; else None."""
+
+    @abc.abstractmethod
+    def closure_of(self, function: ast.Lambda) -> ast.expr:
+        """A lambda as a value of the program, with its closure variables."""
+
+    @abc.abstractmethod
+    def statements(self, body: list[ast.stmt]) -> None:
+        """Lower statements up to the first that control cannot pass."""
+
+    @abc.abstractmethod
+    def put_back(self, place: ast.expr, name: str, node: ast.Call) -> None:
+        """Store the callee's new value of an item or attribute that was an argument."""
+
+    @abc.abstractmethod
+    def outlives_failure(self, name: str) -> bool:
+        """Whether a variable may be read after a statement that assigns it has raised."""
+
+    @abc.abstractmethod
+    def expect(self, expected: Expected, call: ast.Call, node: ast.Call) -> None:
+        """Emit code that tries to trace a call of which the guess is that it cannot be traced."""
+
+    @abc.abstractmethod
+    def told(self, callee: Callee) -> tuple[str, ...]:
+        """The variables that take a call's failure code and details."""
+
+    @abc.abstractmethod
+    def after_call(self, node: ast.Call, callee: Callee) -> None:
+        """Emit the test behind a call of a function that may raise."""
