@@ -31,11 +31,11 @@ _DIRECT: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
 }
 _IN_PLACE: Final = {f"i{name}": function for name, function in _DIRECT.items()}
 _LITERALS: Final = range(128)
-"""Integers that every dtype of integers has."""
+"""The non-negative integers that fit into every integer dtype."""
 
 
 def operated(operation: str, left: Any, right: Any) -> Any:
-    """The result of a binary operation that is named as in ``operator``, without underscores."""
+    """The result of a binary operation, given its name in ``operator`` without underscores."""
     direct = _DIRECT.get(operation) or _IN_PLACE.get(operation)
     if direct is not None and is_tracer(left):
         other = _alike(left, right)
@@ -46,7 +46,7 @@ def operated(operation: str, left: Any, right: Any) -> Any:
 
 
 def _alike(number: Any, other: Any) -> Any | None:
-    """The other operand as an array like a traced one; None where JAX has to find a type for both."""
+    """The other operand, with the dtype and shape of a traced one; None if JAX has to find a common type."""
     aval = number.aval
     kind = getattr(aval.dtype, "kind", "")
     if aval.weak_type or kind not in "iuf":

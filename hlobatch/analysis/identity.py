@@ -108,7 +108,7 @@ def holds(new: Any, values: Sequence[Any]) -> None:
 
 
 def moved(new: Any, *rows: Any) -> None:
-    """Note that rows of a container hold items that other rows hold; numbers, which cannot change, are none."""
+    """Note that rows of a container hold items of other rows; rows of numbers, which cannot change, do not count."""
     _stands_for(new, rows, holds_all=True, are_rows=True)
 
 

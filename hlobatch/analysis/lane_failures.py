@@ -31,7 +31,7 @@ from hlobatch.prelude import is_of_prelude
 OF_LANES: Final = (ZeroDivisionError, IndexError, KeyError, ValueError, OverflowError)
 """Exceptions that operations raise by themselves for the values of a lane."""
 WHERE_CHECKED: Final = (*OF_LANES, IntegerOverflowError)
-"""What operations of a program raise that checks all of them (``hb.batch(checked=True)``)."""
+"""Exceptions that operations raise in a program whose operations are all tested (``hb.batch(checked=True)``)."""
 Failing = tuple[type[Exception], tuple[Any, ...]]
 """The class of an exception, and the arguments to make it with."""
 
@@ -56,10 +56,10 @@ class CanFail:
 
 @dataclass(frozen=True, slots=True)
 class Caught:
-    """The fact that operations of a program raise some of what JAX gives a value for.
+    """The fact that operations of a program raise exceptions where JAX would give a value.
 
     Attributes:
-        kinds: The exceptions that they raise, of those that JAX gives a value for.
+        kinds: The classes of these exceptions.
         has_try: Whether the program catches them, so that its code may read variables after an exception.
     """
 

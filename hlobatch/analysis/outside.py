@@ -117,18 +117,19 @@ def _check(parts: Iterable[Part]) -> None:
 
 @dataclass
 class Constants:
-    """Copies of what JAX has made of arrays of 64 bits, which it gives again for as long as anything holds it.
+    """Copies of constants that JAX converted from arrays of 64 bits.
 
-    It does so also where such an array has changed since, so that no program may hold it. One program shares copies.
+    JAX reuses a converted array as long as anything holds it, even if the original array has changed since. So no
+    program may hold one; it holds a copy instead. The functions of a program share copies.
 
     Attributes:
-        copies: By the ids of constants, these and their copies.
+        copies: The constants and their copies, by id of the constant.
     """
 
     copies: dict[int, tuple[Any, Any]] = field(default_factory=dict)
 
     def copied(self, jaxpr: ClosedJaxpr, outside: Iterable[_Array]) -> ClosedJaxpr:
-        """Some code, without a constant that JAX may have made of an array outside of it."""
+        """A jaxpr with copies of the constants that JAX may have converted from arrays outside of it."""
         converted = [array for array in outside if jax.dtypes.canonicalize_dtype(array.dtype) != array.dtype]
         if not converted:
             return jaxpr

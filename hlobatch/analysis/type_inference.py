@@ -475,7 +475,7 @@ class _Inferrer:
 
 
 def _tried_callees(function: Function, place: Location) -> Iterator[str]:
-    """The functions that are called where an operation tries a call; tests may stand between the two."""
+    """The functions called at the location of an operation that tries a call; tests may stand between the two."""
     ops = (op for block in function.graph for op in block.instructions)
     return (op.function for op in ops if isinstance(op, FunctionCallOp) and op.location == place)
 

@@ -47,7 +47,7 @@ class AskedFacts:
         self._known: dict[tuple[type, Site | None], Any] = {}
 
     def _once(self, kind: type, site: Site | None, question: Callable[[Callees], Any]) -> Any:
-        """The answer to a question about facts, which do not change meanwhile: asked again, it is not noted again."""
+        """The answer to a question about facts; it is recorded once, since facts do not change during lowering."""
         if (kind, site) not in self._known:
             self._known[kind, site] = self._ask(question)
         return self._known[kind, site]
@@ -104,7 +104,7 @@ class Asking:
         self.learned.append((site, fact))
 
     def begin_anew(self, site: Site, fact: Any) -> NoReturn:
-        """Give up lowering the function, since all that comes is to be lowered with a fact about it.
+        """Abandon lowering the function, since its remaining code has to be lowered with a new fact.
 
         Raises:
             Learned: Always.
@@ -170,7 +170,7 @@ class _Known:
         callee: The part of the callee that lowering depends on.
         questions: The questions that lowering asked, with the answers.
         recorders: Its failures.
-        function: The lowered function; None if lowering was given up for facts that it came by.
+        function: The lowered function; None if lowering was abandoned because of the learned facts.
         learned: Facts with which the program has to be built again; if there are any, the function is not used.
     """
 

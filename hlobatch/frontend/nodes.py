@@ -1,6 +1,6 @@
-"""Goes over syntax nodes, as ``ast`` does it, in a third of the time: each function is gone over several times.
+"""Traversal of syntax nodes: like that of ``ast``, but three times as fast, since each function is traversed often.
 
-It is the lowest module of the frontend's that know syntax.
+All other frontend modules that handle syntax may import it; it imports none of them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ Tree = TypeVar("Tree", bound=ast.AST)
 
 
 def children(node: ast.AST) -> list[ast.AST]:
-    """The nodes in the fields of a node, in order, but for ``ast.Load`` and its like."""
+    """The nodes in the fields of a node, in order, expression contexts such as ``ast.Load`` excepted."""
     found = list[ast.AST]()
     for name in _fields_with_nodes(type(node)):  # type: ignore[arg-type]  # classes are hashed
         value = getattr(node, name, None)
@@ -33,18 +33,18 @@ def _fields_with_nodes(kind: type[ast.AST]) -> tuple[str, ...]:
 
 
 def walk(node: ast.AST) -> list[ast.AST]:
-    """A node and all nodes in it, those that are nearer to it first."""
+    """A node and all nodes in it, in breadth-first order."""
     found = [node]
-    for part in found:  # which grows
+    for part in found:  # ``found`` grows in the loop
         found += children(part)
     return found
 
 
 def located(new: Tree, old: ast.AST) -> Tree:
-    """A new node, located where an old one is."""
+    """A new node, given the location of an old one."""
     try:
         place = old.lineno, old.col_offset, old.end_lineno, old.end_col_offset  # type: ignore[attr-defined]
-    except AttributeError:  # it is a part of no expression, such as the context of a name
+    except AttributeError:  # the old node has no location, such as the context of a name
         return ast.copy_location(new, old)
     new.lineno, new.col_offset, new.end_lineno, new.end_col_offset = place  # type: ignore[attr-defined]
     return new

@@ -1,9 +1,9 @@
 """Integer arithmetic on a lane's numbers -> the lanes whose result in Python has more bits than the dtype.
 
-JAX's integers wrap around: ``2147483647 + 1`` of an ``int32`` is -2147483648. A program of ``hb.batch(checked=True)``
-asks here after each operation on single numbers with a sign, and the lanes concerned fail. Numbers without a sign are
-not asked about, because code that computes with them, such as a hash, means them to wrap around; whole arrays are not,
-because they wrap around in NumPy, too.
+JAX's integers wrap around: ``2147483647 + 1`` of an ``int32`` is -2147483648. In a program of
+``hb.batch(checked=True)``, each operation on single signed integers is tested, and the lanes concerned fail. Unsigned
+integers are not tested, because code that computes with them, such as a hash, relies on their wrapping around; whole
+arrays are not, because they wrap around in NumPy, too.
 
 The tests need no wider dtype: each one reads the overflow off the wrapped result.
 
@@ -25,16 +25,16 @@ from hlobatch.analysis.lane_failures import fails, is_wanted
 from hlobatch.diagnostics import IntegerOverflowError
 
 _WRITTEN: Final = {"add": "+", "sub": "-", "mul": "*", "lshift": "<<", "neg": "-", "abs": "abs", "pow": "**"}
-"""Operations that may overflow, by their names in the module ``operator``, as a message writes them."""
+"""The operations that may overflow: their names in the module ``operator``, and their spelling in messages."""
 
 
 def check_overflow(operation: str, result: Any, *operands: Any) -> None:
-    """Let the lanes fail in which the result of an operation has wrapped around.
+    """Note that lanes fail in which the result of an operation has wrapped around.
 
     Args:
-        operation: Name in the module ``operator``; nothing is asked of operations that cannot overflow.
-        result: What JAX computed.
-        *operands: The operation's one or two operands, as they were before JAX gave them one dtype.
+        operation: Name in the module ``operator``; operations that cannot overflow are not tested.
+        result: The result as JAX computed it.
+        *operands: The operation's one or two operands, before JAX gave them a common dtype.
     """
     if operation not in _WRITTEN or not is_wanted(IntegerOverflowError) or not _is_single_signed(result):
         return
@@ -44,14 +44,14 @@ def check_overflow(operation: str, result: Any, *operands: Any) -> None:
 
 
 def exact(operation: str, left: Any, right: Any) -> Any:
-    """The result of a binary operation of the module ``operator``; lanes fail in which it has wrapped around."""
+    """The result of a binary operation of the module ``operator``; lanes in which it wraps around fail."""
     result = getattr(operator, operation)(left, right)
     check_overflow(operation, result, left, right)
     return result
 
 
 def check_sum(total: Any, numbers: Any) -> None:
-    """Let the lanes fail in which a sum of integers, ``[length]``, has wrapped around; of at most 32,768 numbers."""
+    """Note that lanes fail in which a sum of integers, ``[length]``, has wrapped around; at most 32,768 integers."""
     if not is_wanted(IntegerOverflowError) or not _is_single_signed(total) or not numbers.size:
         return
     numbers, half = numbers.astype(total.dtype), 4 * total.dtype.itemsize
@@ -61,7 +61,7 @@ def check_sum(total: Any, numbers: Any) -> None:
 
 
 def check_limit(what: str, result: Any, is_too_large: Any) -> None:
-    """Let the lanes fail in which a function's result is known to be too large for its dtype."""
+    """Note that lanes fail in which a function's result is known to be too large for its dtype."""
     if is_wanted(IntegerOverflowError) and _is_single_signed(result):
         _fails(what, result.dtype, is_too_large)
 
@@ -75,17 +75,17 @@ def _fails(what: str, dtype: Any, lanes: Any) -> None:
 
 
 def _sum_wrapped(result: Any, left: Any, right: Any) -> Any:
-    """A sum has another sign than both of its operands."""
+    """Whether a sum differs in sign from both of its operands."""
     return ((left ^ result) & (right ^ result)) < 0
 
 
 def _difference_wrapped(result: Any, left: Any, right: Any) -> Any:
-    """A difference has another sign than its left operand, whose sign is not the right operand's."""
+    """Whether the operands of a difference differ in sign, and so do the left one and the result."""
     return ((left ^ right) & (left ^ result)) < 0
 
 
 def _product_wrapped(result: Any, left: Any, right: Any) -> Any:
-    """A product divided by one operand is not the other one; -1 times the least number is the least number again."""
+    """Whether a product divided by one operand is not the other; -1 times the least number is tested by itself."""
     least = np.iinfo(result.dtype).min
     is_of_least = ((left == -1) & (right == least)) | ((right == -1) & (left == least))
     divisor = jnp.where((left == 0) | is_of_least, 1, left)
@@ -93,19 +93,19 @@ def _product_wrapped(result: Any, left: Any, right: Any) -> Any:
 
 
 def _shift_wrapped(result: Any, left: Any, right: Any) -> Any:
-    """A number shifted to the left and back is another one, or is shifted by all of its bits."""
+    """Whether a number shifted left and back is another number; a shift by all bits loses any but 0."""
     bits = np.iinfo(result.dtype).bits
     is_far = (right < 0) | (right >= bits)
     return jnp.where(is_far, (left != 0) & (right > 0), (result >> jnp.where(is_far, 0, right)) != left)
 
 
 def _negative_wrapped(result: Any, operand: Any) -> Any:
-    """The negative, or the absolute value, of the least number is the least number again."""
+    """Whether the operand is the least number, which is its own negative and absolute value."""
     return operand == np.iinfo(result.dtype).min
 
 
 def _power_wrapped(result: Any, base: Any, exponent: Any) -> Any:
-    """One of the products wraps around by which ``base ** exponent`` is computed, bit by bit of the exponent."""
+    """Whether a product wraps around when ``base ** exponent`` is computed bit by bit of the exponent."""
     wrapped, power, square, square_wrapped = jnp.bool_(False), jnp.ones_like(base), base, jnp.bool_(False)
     for bit in range(np.iinfo(result.dtype).bits.bit_length()):  # a larger exponent overflows for all but -1, 0, 1
         is_used = (exponent >> bit) % 2 == 1
@@ -128,4 +128,4 @@ _WRAPPED: Final[Mapping[str, Callable[..., Any]]] = {
     "abs": _negative_wrapped,
     "pow": _power_wrapped,
 }
-"""From a result and its operands, all of one dtype, to whether the result wrapped around."""
+"""By operation: the test, given a result and its operands of one dtype, whether the result wrapped around."""

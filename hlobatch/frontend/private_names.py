@@ -1,4 +1,4 @@
-"""The definition of a method -> the definition with what Python makes of it in its class.
+"""The definition of a method -> the definition as Python compiles it inside its class.
 
 ::
 
@@ -6,8 +6,8 @@
         def size(self): return len(self.__cards)      ==>      return len(self._Deck__cards)
         def deal(self): return super().deal()         ==>      return super(__class__, self).deal()
 
-Private names are mangled, and ``super()`` is told its class and its object. Outside of the class, where parts of the
-method are compiled, Python would do neither.
+Private names are mangled, and ``super()`` is given its class and its object. Python does neither outside of the class,
+where parts of the method are compiled.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from hlobatch.frontend.scopes import with_parts
 
 
 def as_python_has_it(node: ast.FunctionDef, function: types.FunctionType) -> ast.FunctionDef:
-    """The definition as Python has it in its class; the node itself if that makes nothing of it.
+    """The definition as Python compiles it inside its class; the node itself if nothing changes.
 
     Args:
-        node: A definition, or that of a lambda.
+        node: The definition of a function or a lambda.
         function: The function that it defines, whose ``__qualname__`` contains the class.
     """
     *_, owner, _ = ("", "", *function.__qualname__.split("."))
@@ -33,18 +33,18 @@ def as_python_has_it(node: ast.FunctionDef, function: types.FunctionType) -> ast
     first = [*node.args.posonlyargs, *node.args.args][:1]
     if "__class__" not in function.__code__.co_freevars or not first:
         return node
-    return with_parts(node, functools.partial(_told, first[0].arg))
+    return with_parts(node, functools.partial(_with_super_arguments, first[0].arg))
 
 
-def _told(name: str, node: Any) -> Any:
-    """Code in which ``super()`` is told its class, and the name of its object."""
+def _with_super_arguments(name: str, node: Any) -> Any:
+    """Code in which ``super()`` is given its class, and the name of its object."""
     match node:
         case ast.FunctionDef() | ast.Lambda() | ast.AsyncFunctionDef():
             return node
         case ast.Call(ast.Name("super"), [], []):
             names = (ast.copy_location(ast.Name(one, ast.Load()), node) for one in ("__class__", name))
             return ast.copy_location(ast.Call(node.func, [*names], []), node)
-    return with_parts(node, functools.partial(_told, name))
+    return with_parts(node, functools.partial(_with_super_arguments, name))
 
 
 _NAMED: Final = {ast.Name: "id", ast.Attribute: "attr", ast.arg: "arg", ast.FunctionDef: "name"}

@@ -74,12 +74,12 @@ class StraightLineLowering(abc.ABC):
 
     @property
     def caught(self) -> Caught | None:
-        """The exceptions that operations of the program raise, where JAX gives a value; None if there are none."""
+        """The exceptions that operations of the program raise where JAX would give a value; None if there are none."""
         return self.callees.facts.of(Caught, PROGRAM)
 
     @property
     def has_try(self) -> bool:
-        """Whether variables of the program may be looked at after an exception."""
+        """Whether code of the program may read variables after an exception."""
         return self.caught is not None and self.caught.has_try
 
     # Names
