@@ -111,7 +111,7 @@ class Autobatch_Type<string cppName, string typeMnemonic> : TypeDef<Autobatch_Di
 }
 
 def Autobatch_WeakType : Autobatch_Type<"Weak", "weak"> {
-  let summary = "a Python number that adopts the element type of what it meets";
+  let summary = "a Python number that adopts the element type of the tensor that it meets";
   let description = [{
     Stored as `value`. In arithmetic with a tensor of the same kind of number (integers, floats, complex) the tensor's
     element type wins, as JAX has it for Python's own numbers.
@@ -155,7 +155,7 @@ class Autobatch_Op<string opMnemonic, list<Trait> traits = []> : Op<Autobatch_Di
 }
 
 def Autobatch_ProgramOp : Autobatch_Op<"program", [DeclareOpInterfaceMethods<SymbolUserOpInterface>, HasParent<"::mlir::ModuleOp">]> {
-  let summary = "says that a module is a program, and where lanes start";
+  let summary = "marks a module as a program, and names its entry function";
   let description = [{
     A module with this operation holds one program: every `autobatch.var` and `autobatch.func` in it, and as `func.func` the
     code of its primitives. Each lane starts at the first block of `entry`, with its own row of each argument in the
@@ -221,7 +221,7 @@ def Autobatch_VarOp : Autobatch_Op<"var", [DeclareOpInterfaceMethods<SymbolUserO
     | Written | Means |
     |---|---|
     | `tensor<3xf32>` | an array |
-    | `!autobatch.weak<tensor<f32>>` | a Python number that adopts the element type of what it meets |
+    | `!autobatch.weak<tensor<f32>>` | a Python number that adopts the element type of the tensor that it meets |
     | `!autobatch.key<"fry", tensor<2xui32>>` | typed PRNG keys, and the words they are stored as |
     | `[P, Q]` | a tuple of patterns |
     | `{node = "list", items = [P, Q]}` | a list; likewise `"dict"` with `keys`, `"none"`, and other pytrees by `module:Class` |
@@ -261,7 +261,7 @@ def Autobatch_VarOp : Autobatch_Op<"var", [DeclareOpInterfaceMethods<SymbolUserO
 }
 
 def Autobatch_LabelOp : Autobatch_Op<"label", [HasParent<"FuncOp">]> {
-  let summary = "names the block it opens";
+  let summary = "names its block";
   let description = [{
     Does nothing in any lane. `sync` marks a point at which it is worth waiting for other lanes (`hb.sync()`). The location
     of a label is that of its block.
@@ -412,7 +412,7 @@ def Autobatch_PopOp : Autobatch_Op<"pop", [HasParent<"FuncOp">]> {
 }
 
 def Autobatch_BranchOp : Autobatch_Op<"branch", [DeclareOpInterfaceMethods<BranchOpInterface>, HasParent<"FuncOp">, Terminator]> {
-  let summary = "goes one of two ways";
+  let summary = "branches on a condition";
   let description = [{
     Per lane: to `trueDest` where the current value of `condition` holds, else to `falseDest`.
 
@@ -446,7 +446,7 @@ def Autobatch_JumpOp : Autobatch_Op<"jump", [DeclareOpInterfaceMethods<BranchOpI
 }
 
 def Autobatch_PushJumpOp : Autobatch_Op<"push_jump", [HasParent<"FuncOp">, Terminator]> {
-  let summary = "a lowered call: remembers where to come back to, and goes";
+  let summary = "a lowered call: saves the return address, and jumps";
   let description = [{
     Per lane: saves the current value of `counter`, makes `returnDest` its current value, and goes to `dest`. A counter
     allocated `register` has no stack, and is only overwritten: its functions never call back into themselves.
@@ -469,7 +469,7 @@ def Autobatch_PushJumpOp : Autobatch_Op<"push_jump", [HasParent<"FuncOp">, Termi
 }
 
 def Autobatch_IndirectJumpOp : Autobatch_Op<"indirect_jump", [HasParent<"FuncOp">, Terminator]> {
-  let summary = "a lowered return: goes to where a call came from";
+  let summary = "a lowered return: jumps to the return address";
   let description = [{
     Per lane: goes to the block that is the current value of `counter`, and restores the value saved before it. At the
     start every counter holds the exit of the program.

@@ -1,1 +1,1 @@
-"""The `autobatch` MLIR dialect: programs to and from modules, verified, and what is generated from `Autobatch.td`."""
+"""The `autobatch` MLIR dialect: programs to and from modules, a verifier, and code generated from a `.td` file."""

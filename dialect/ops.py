@@ -11,7 +11,7 @@ from hlobatch.dialect.op_base import Anything, Flag, Op, OptionalText, Symbol, S
 @final
 @registered
 class ProgramOp(Op):
-    """Says that a module is a program, and where lanes start."""
+    """Marks a module as a program, and names its entry function."""
 
     OPERATION_NAME = "autobatch.program"
     CONSTRAINTS = ("program_c1", "program_c2", "program_c3", "program_c4", "program_c5", "program_c6", "program_c7")
@@ -62,7 +62,7 @@ class VarOp(Op):
 @final
 @registered
 class LabelOp(Op):
-    """Names the block it opens."""
+    """Names its block."""
 
     OPERATION_NAME = "autobatch.label"
     CONSTRAINTS = ("label_c1",)
@@ -167,7 +167,7 @@ class PopOp(Op):
 @final
 @registered
 class BranchOp(Op):
-    """Goes one of two ways."""
+    """Branches on a condition."""
 
     OPERATION_NAME = "autobatch.branch"
     CONSTRAINTS = ("branch_c1",)
@@ -197,7 +197,7 @@ class JumpOp(Op):
 @final
 @registered
 class PushJumpOp(Op):
-    """A lowered call: remembers where to come back to, and goes."""
+    """A lowered call: saves the return address, and jumps."""
 
     OPERATION_NAME = "autobatch.push_jump"
     CONSTRAINTS = ("push_jump_c1", "push_jump_c2", "push_jump_c3")
@@ -213,7 +213,7 @@ class PushJumpOp(Op):
 @final
 @registered
 class IndirectJumpOp(Op):
-    """A lowered return: goes to where a call came from."""
+    """A lowered return: jumps to the return address."""
 
     OPERATION_NAME = "autobatch.indirect_jump"
     CONSTRAINTS = ("push_jump_c3",)

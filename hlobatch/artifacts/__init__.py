@@ -1,1 +1,1 @@
-"""Files that hold batched functions: how they are written, and how they are read so that nothing in them is trusted."""
+"""Files that hold batched functions: writing them, and reading them without trust in their content."""

@@ -1,1 +1,1 @@
-"""Profiles: a batched function and a batch -> what it did line by line, and where its lanes were, turn by turn."""
+"""Profiles: a batched function and a batch -> its work line by line, and the positions of its lanes, turn by turn."""

@@ -1,1 +1,1 @@
-"""How a batch runs: a program, a batch, a target and what the user asked for -> a strategy, with reasons."""
+"""How a batch runs: a program, a batch, a target and the user's options -> a strategy, with reasons."""

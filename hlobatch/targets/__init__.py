@@ -1,1 +1,1 @@
-"""Machines as targets: which forms a run has on each, what they cost, and how code is written for its compiler."""
+"""Machines as targets: the forms of a run on each, their costs, and the style of code for its compiler."""

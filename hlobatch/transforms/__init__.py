@@ -1,1 +1,1 @@
-"""Passes, ``Program -> Program``; each opens with what it does to a small program."""
+"""Passes, ``Program -> Program``; the docstring of each shows a small program before and after."""
