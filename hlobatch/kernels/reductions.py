@@ -8,18 +8,18 @@ from typing import Any
 from hlobatch.kernels.arrays import Params, Values
 from hlobatch.kernels.emitter import Emitter
 from hlobatch.kernels.rules import ARRAYS, USE_ONCE, Out, Rule, apply
-from hlobatch.kernels.text import Index
+from hlobatch.kernels.text import MOST_ELEMENTS_UNROLLED, Index
 from hlobatch.kernels.types import (
     BOOL,
     FLOAT32,
     INT64,
     greatest,
-    is_complex,
     is_float,
     is_short_float,
     kind,
     least,
     number,
+    size,
 )
 
 
@@ -121,26 +121,23 @@ def _running(combine: str) -> Rule:
     def emit(e: Emitter, p: Params, values: Values, out: Out) -> Values:
         ((dtype, shape),) = out
         x, axis, length = values[0], p["axis"], shape[p["axis"]]
-        k = kind(dtype)
-        new, total = e.fresh(dtype, shape), e.cell(k)
+        new, others = e.fresh(dtype, shape), [*shape[:axis], *shape[axis + 1 :]]
+
+        def joined(one: str, other: str) -> str:
+            return apply(e, combine, dtype, one, other)
 
         def line(index: list[Index]) -> None:
-            def one(at: list[Index]) -> None:
-                j = e.minus(length - 1, at[0]) if p["reverse"] else at[0]
-                place = e.position([*index[:axis], j, *index[axis:]], shape)
-                value = e.element(x, place)
-                if at[0] != 0:
-                    sum_ = apply(e, combine, dtype, e.op(f"load {k}, ptr {total}"), value)
-                    is_first = e.op(f"icmp eq i64 {at[0]}, 0")
-                    value = e.op(f"select i1 {is_first}, {k} {value}, {k} {sum_}")
-                e.do(f"store {k} {value}, ptr {total}")
-                e.put(value, new, place)
+            def place(i: Index) -> Index:
+                j = e.minus(length - 1, i) if p["reverse"] else i
+                return e.position([*index[:axis], j, *index[axis:]], shape)
 
-            e.for_each([length], one)
+            e.running(dtype, length, lambda i: e.element(x, place(i)), joined, lambda i, y: e.put(y, new, place(i)))
 
-        zero = "zeroinitializer" if is_complex(dtype) else number(0, dtype)
-        e.do(f"store {k} {zero}, ptr {total}")
-        e.each([*shape[:axis], *shape[axis + 1 :]], line, new.ref)
+        if size(others) < e.processor.threads_per_lane and length > MOST_ELEMENTS_UNROLLED:
+            with e.at_once():
+                e.for_each_looped(others, line)
+        else:
+            e.each(others, line, new.ref)
         return [new]
 
     return emit

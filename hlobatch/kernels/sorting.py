@@ -1,4 +1,7 @@
-"""``sort`` -> LLVM IR: insertion sort, which is stable, and fast for the few elements that a lane has."""
+"""``sort`` -> LLVM IR: insertion sort, which is stable, and fast for the few elements that a lane has.
+
+Threads that run a lane together find for each element how many come before it.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,8 @@ from typing import Any, Final
 from hlobatch.kernels.arrays import Params, Values
 from hlobatch.kernels.emitter import Emitter
 from hlobatch.kernels.rules import Out, apply, on_arrays
-from hlobatch.kernels.text import Index
-from hlobatch.kernels.types import BOOL, INT64, NoKernelError, is_complex, is_float
+from hlobatch.kernels.text import MOST_ELEMENTS_UNROLLED, Index
+from hlobatch.kernels.types import BOOL, INT64, NoKernelError, is_complex, is_float, size
 
 MOST_ELEMENTS_INSERTED: Final = 64
 """Elements up to which they are sorted by insertion. Chosen by judgement (2026-11), not measured."""
@@ -19,6 +22,8 @@ def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
     axis, shape = p["dimension"], out[0][1]
     if p["num_keys"] != 1 or shape[axis] > MOST_ELEMENTS_INSERTED or is_complex(out[0][0]):
         raise NoKernelError("`sort` of many elements, or by several keys, has no code")
+    if e.processor.threads_per_lane > 1 and size(shape) > MOST_ELEMENTS_UNROLLED:
+        return _by_places(e, values, axis)
     arrays = [e.copied(v) for v in values]
 
     def line(index: list[Index]) -> None:
@@ -29,6 +34,32 @@ def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
 
     e.each([*shape[:axis], *shape[axis + 1 :]], line, *(array.ref for array in arrays))
     return arrays
+
+
+def _by_places(e: Emitter, values: Values, axis: int) -> Values:
+    """Each element goes to the place that those before it leave: they are less, or as large and were before it."""
+    arrays = [e.forced(v) for v in values]
+    news = [e.fresh(v.dtype, v.shape) for v in values]
+    key, shape = arrays[0], arrays[0].shape
+
+    def one(index: list[Index]) -> None:
+        i, x = index[axis], e.element(key, e.position(index, shape))
+
+        def count(so_far: str, at: list[Index]) -> str:
+            other = e.element(key, e.position([*index[:axis], at[0], *index[axis + 1 :]], shape))
+            is_less, is_more = _comes_before(e, key.dtype, other, x), _comes_before(e, key.dtype, x, other)
+            was_before = e.op(f"icmp slt i64 {at[0]}, {i}")
+            was_as_large = e.op(f"and i1 {was_before}, {e.op(f'xor i1 {is_more}, true')}")
+            is_before = e.op(f"or i1 {is_less}, {was_as_large}")
+            return e.op(f"add i64 {so_far}, {e.op(f'zext i1 {is_before} to i64')}")
+
+        place = e.fold([shape[axis]], INT64, "0", count)
+        for array, new in zip(arrays, news, strict=True):
+            moved = e.element(array, e.position(index, shape))
+            e.put(moved, new, e.position([*index[:axis], place, *index[axis + 1 :]], shape))
+
+    e.each(shape, one, *(new.ref for new in news))
+    return news
 
 
 def _insert(e: Emitter, arrays: Values, place: Any, i: Index) -> None:

@@ -363,6 +363,29 @@ class Text:
         self.for_each(shape, lambda index: totals.keep(step(totals.now(), index)))
         return totals.now()
 
+    def running(
+        self,
+        dtype: Any,
+        count: int,
+        value: Callable[[Index], str],
+        joined: Callable[[str, str], str],
+        write: Callable[[Index, str], None],
+    ) -> None:
+        """``write(i, x)`` for each i below ``count``, of what the values up to this one are together."""
+        k = kind(dtype)
+        total = self.cell(k)
+        self.do(f"store {k} zeroinitializer, ptr {total}")
+
+        def one(at: list[Index]) -> None:
+            x = value(at[0])
+            if at[0] != 0:
+                so_far = joined(self.op(f"load {k}, ptr {total}"), x)
+                x = self.op(f"select i1 {self.op(f'icmp eq i64 {at[0]}, 0')}, {k} {x}, {k} {so_far}")
+            self.do(f"store {k} {x}, ptr {total}")
+            write(at[0], x)
+
+        self.for_each([count], one)
+
     def sum_of(
         self,
         dtype: Any,

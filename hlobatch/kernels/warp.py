@@ -30,7 +30,7 @@ import numpy as np
 from hlobatch.kernels.lane import LaneEmitter
 from hlobatch.kernels.processors import Processor
 from hlobatch.kernels.text import MOST_ELEMENTS_UNROLLED, Cells, Index, Text
-from hlobatch.kernels.types import NoKernelError, kind, size
+from hlobatch.kernels.types import INT64, NoKernelError, kind, size
 from hlobatch.kernels.values import Value
 
 THREAD: Final = "%t"
@@ -102,6 +102,7 @@ class WarpEmitter(LaneEmitter):
         self._roots: dict[str, str] = {}
         self._apart = False
         self._element: Index = ""
+        self.branches_alone = False  # where ways of control join, nothing is known of what threads have read
         self._terms_at_once = 0
         self._before: Touched | None = None
         self._now: Touched | None = None
@@ -322,6 +323,43 @@ class WarpEmitter(LaneEmitter):
             xs = joined(xs, [self._of_thread(x, dtype, other) for x, dtype in zip(xs, dtypes, strict=True)])
             far //= 2
         return [self._of_thread(x, dtype, "0") for x, dtype in zip(xs, dtypes, strict=True)]
+
+    def running(
+        self,
+        dtype: Any,
+        count: int,
+        value: Callable[[Index], str],
+        joined: Callable[[str, str], str],
+        write: Callable[[Index, str], None],
+    ) -> None:
+        """In parts of an element for each thread, within which sums double in length in each of five steps.
+
+        Reference: Hillis and Steele (1986), "Data parallel algorithms".
+        """
+        if self._apart or count <= MOST_ELEMENTS_UNROLLED:
+            super().running(dtype, count, value, joined, write)
+            return
+        k, before = kind(dtype), Cells(self, [dtype])
+
+        def part(first: Index, *, is_first: bool) -> None:
+            i = self.plus(first, THREAD)
+            within = self.intrinsic("smin", INT64, i, str(count - 1))
+            x, far = value(within), 1
+            while far < self.threads:
+                other = self.intrinsic("smax", INT64, self.op(f"sub i64 {THREAD}, {far}"), "0")
+                both = joined(self._of_thread(x, dtype, other), x)
+                x = self.op(f"select i1 {self.op(f'icmp sge i64 {THREAD}, {far}')}, {k} {both}, {k} {x}")
+                far *= 2
+            x = x if is_first else joined(before.now()[0], x)
+            self.when(self.op(f"icmp slt i64 {i}, {count}"), lambda: write(i, x))
+            before.keep([self._of_thread(x, dtype, str(self.threads - 1))])
+
+        with self.at_once():
+            self._apart = True
+            part(0, is_first=True)
+            steps = -(-count // self.threads) - 1
+            self.loop(steps, lambda s: part(self.plus(self.times(s, self.threads), self.threads), is_first=False))
+            self._apart = False
 
     def sum_of(
         self,
