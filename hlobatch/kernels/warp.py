@@ -343,7 +343,7 @@ class WarpEmitter(LaneEmitter):
 
         def part(first: Index, *, is_first: bool) -> None:
             i = self.plus(first, THREAD)
-            within = self.intrinsic("smin", INT64, i, str(count - 1))
+            within = self.intrinsic("smin", INT64, str(i), str(count - 1))
             x, far = value(within), 1
             while far < self.threads:
                 other = self.intrinsic("smax", INT64, self.op(f"sub i64 {THREAD}, {far}"), "0")
