@@ -133,7 +133,7 @@ def page_text() -> str:
 
 
 def messages_text() -> str:
-    """A page with what the errors of the tests say, by class."""
+    """A page with the messages of the errors in the tests, by class."""
     cases = [mistake for file in sorted(FOLDER.glob("*.test")) for mistake in mistakes(file)]
     parts = [_table(kind.__name__, [case for case in cases if case.error is kind]) for kind in kinds()]
     return "\n".join([MESSAGES, *(line for part in parts for line in part)]) + "\n"
@@ -142,8 +142,8 @@ def messages_text() -> str:
 MESSAGES = """\
 # All messages
 
-What the tests make go wrong: a part of each message, the code that is underlined, and a part of the
-help. [The classes](errors.md) have a page of their own.
+The messages of all errors that the tests provoke: a part of each message, the underlined code, and a part of the
+help. [Another page](errors.md) describes the classes.
 """
 
 
@@ -165,13 +165,13 @@ def _section(kind: type[BaseException]) -> Iterator[str]:
 
 def _table(name: str, cases: list[Mistake]) -> Iterator[str]:
     if cases:
-        yield from (f"## {name}", "", "| It says | as of | What helps |", "|---|---|---|")
+        yield from (f"## {name}", "", "| Message | Underlined code | Help |", "|---|---|---|")
         yield from (_row(case) for case in _without_likes(cases))
         yield ""
 
 
 def _without_likes(cases: list[Mistake]) -> list[Mistake]:
-    """The cases less those that say what an earlier one says, but for names, and help as that does or not at all."""
+    """The cases, without those whose message and help differ from an earlier case at most in names."""
     found: dict[str, list[Mistake]] = {}
     for case in cases:
         likes = found.setdefault(re.sub(r"'[^']*'", "", case.message), [])
@@ -181,7 +181,7 @@ def _without_likes(cases: list[Mistake]) -> list[Mistake]:
 
 
 def _described(kind: type[BaseException]) -> Iterator[str]:
-    """What the class's docstring says, without its attributes, with the remedy set off."""
+    """The docstring of a class, without its attributes, and with the remedy set off."""
     text = inspect.cleandoc(kind.__doc__ or "").partition("\nAttributes:")[0].strip().replace("``", "`")
     text = re.sub("`docs/([a-z]+.md)`", r"[\1](\1)", text)
     for paragraph in text.split("\n\n"):
