@@ -3,12 +3,16 @@
 ``make test-accelerator`` runs it.
 """
 
+import os
+from unittest import mock
+
 import pytest
 from accelerator import HAS_KERNELS
 from hypothesis import HealthCheck, given, note, settings
 from test_generated import ROWS, SHARED, expected, load, modules
 
 import hlobatch as hb
+from hlobatch.targets.gpu.forms import NAMES
 
 FORMS = [{}, *([{"dispatch": "kernel"}, {"dispatch": "kernel", "max_stack_depth": 1}] if HAS_KERNELS else [])]
 
@@ -22,3 +26,7 @@ def test_generated(source: str, tmp_path_factory: pytest.TempPathFactory) -> Non
     for options in FORMS:
         batched = hb.batch(module.entry.function, in_axes=module.entry.in_axes, **options)
         assert batched(*ROWS.T, SHARED).tolist() == wanted, options
+    for form in NAMES if HAS_KERNELS else ():
+        with mock.patch.dict(os.environ, HLOBATCH_OWN_CODE=form):
+            batched = hb.batch(module.entry.function, in_axes=module.entry.in_axes, dispatch="kernel")
+            assert batched(*ROWS.T, SHARED).tolist() == wanted, form

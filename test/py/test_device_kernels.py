@@ -263,6 +263,14 @@ def test_the_call_that_xla_is_given() -> None:
     assert code_.count(".param .u64") == 4
 
 
+def test_the_call_of_a_warp_to_each_lane(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A block for each lane, whose memory is a part of the code."""
+    monkeypatch.setenv("HLOBATCH_OWN_CODE", "warp")
+    text = lowered(kernel(lambda x: x[::-1].cumsum()), jax.ShapeDtypeStruct((1000, 70), np.int32))
+    for part in ("grid_x = 1000 ", "block_x = 32 ", "shared_mem_bytes = 0 ", ".shared .align 16 .b8 near["):
+        assert part in text
+
+
 def test_where_nobody_asks_for_it_xla_has_its_loop() -> None:
     text = lowered(hb.batch(down), jax.ShapeDtypeStruct((1000,), np.int32))
     assert "custom_call" not in text
@@ -348,7 +356,7 @@ needs_assembler = pytest.mark.skipif(
 def test_nvidias_assembler_takes_it(program: ZooProgram, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """For an A100, an H100 and a B200; what it reports is what ``python -m benchmarks.ahead_of_time ptxas`` prints.
 
-    LLVM has left out no meeting of threads and no exchange of numbers; where ways of control part it may write one twice.
+    LLVM has left out no meeting of threads and no exchange of numbers; those in a loop it may write several times.
     """
     monkeypatch.setenv("HLOBATCH_OWN_CODE", form)
     if program.name not in WITHOUT:
