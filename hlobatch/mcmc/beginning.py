@@ -1,8 +1,8 @@
-"""Where a chain stands, or may start -> that point with its density, and a step size to begin with, in one program.
+"""The position of a chain, or a position to try -> a point with its density, and a first step size, in one program.
 
-It is one loop, whose first turn computes the density where the chain starts, and each further turn the density a step
-away, until the step size is found. So there is one copy of the density in the program, which runs at the start, where
-it is tried elsewhere and where a new metric asks for another step size.
+It is one loop: the first turn computes the density at the position, and each further turn the density one step away
+from it, until a step size is found. So the program has one copy of the density, which serves the start, further tries,
+and the search for another step size after a new metric.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from hlobatch.mcmc.nuts import FlatLogDensity, Point, select
 from hlobatch.mcmc.step_size import Search, Start, StepSize, begun, searching
 
 Begin = Callable[[Point, Any, Array, Array, Any], tuple[Point, StepSize]]
-"""`(points, tried, momenta, scale, data)` -> where chains stand, and their step sizes; of the momenta,
+"""`(points, tried, momenta, scale, data)` -> the points of chains, and their step sizes; of the momenta,
 `Float[Array, "chains rows dim"]`, the first row is used."""
 
 
 class Beginning(NamedTuple):
-    """A chain that begins.
+    """A chain at its beginning.
 
     Attributes:
-        point: Where it stands; before its density is known, its position.
-        is_known: `Bool[Array, ""]`, whether that is.
-        search: For a step size.
+        point: Its point; only the position, as long as the density is not known.
+        is_known: `Bool[Array, ""]`, whether the density is known.
+        search: The search for a step size.
     """
 
     point: Point
@@ -44,7 +44,7 @@ class Beginning(NamedTuple):
         return jnp.where(self.is_known, start.ahead(self.search), self.point.position)
 
     def told(self, momentum: Array, scale: Array, position: Array, value: Array, slope: Array) -> Beginning:
-        """The same once the density there is known."""
+        """The chain once the density at the position of `next` is known."""
         start = Start(self.point.position, self.point.log_density, self.point.gradient, momentum, scale)
         search = select(self.is_known, start.judged(self.search, value, slope), self.search)
         point = select(self.is_known, self.point, Point(position, value, slope, -value))
@@ -52,20 +52,20 @@ class Beginning(NamedTuple):
 
 
 def from_where(point: Point, tried: Array) -> Beginning:
-    """Returns a chain that stands at a point, if its density is finite, and tries a position otherwise."""
+    """Returns a chain at a point, if the density there is finite, else at the position `tried`."""
     is_known = jnp.isfinite(point.log_density) & jnp.isfinite(point.gradient).all() & jnp.isfinite(point.position).all()
     point = point._replace(position=jnp.where(is_known, point.position, tried))
     return Beginning(point, is_known, searching(point.log_density))
 
 
 def make_begin(log_density: FlatLogDensity, *, followed: bool, data_axis: int | None, scale_axis: int | None) -> Begin:
-    """Returns what chains begin with, batched over chains.
+    """Returns the function that begins chains, batched over chains.
 
     Args:
-        log_density: Of a position and the data.
-        followed: Whether lanes have to run the density, which JAX cannot trace.
+        log_density: A function of a position and the data.
+        followed: Whether lanes have to run the density, since JAX cannot trace it.
         data_axis: The axis of chains of the data, if there is one.
-        scale_axis: Likewise of the metric.
+        scale_axis: The axis of chains of the metric, if there is one.
     """
     in_axes = (0, 0, 0, scale_axis, data_axis)
     if not followed:
@@ -93,10 +93,10 @@ def make_begin(log_density: FlatLogDensity, *, followed: bool, data_axis: int | 
 
 
 def make_begin_in_lane(log_density: FlatLogDensity, *, followed: bool) -> Callable[..., tuple[Point, StepSize]]:
-    """Returns what one chain begins with, as a function that a batched function calls.
+    """Returns the function that begins one chain, to be called by a batched function.
 
     Args:
-        log_density: Of a position and the data.
+        log_density: A function of a position and the data.
         followed: Whether lanes have to run the density.
     """
     value_and_grad = jax.value_and_grad(hb.batch(log_density) if followed else log_density)

@@ -1,4 +1,4 @@
-"""Where a parameter may lie -> a bijector from unconstrained coordinates, with the logarithm of its Jacobian.
+"""The support of a parameter -> a bijector from unconstrained coordinates, with the logarithm of its Jacobian.
 
 | Bijector | Parameters |
 |---|---|
@@ -37,11 +37,11 @@ class Bijector:
     """Unconstrained coordinates `x` <-> a parameter `y`.
 
     Attributes:
-        name: What the bijector is written as.
+        name: The text that makes the bijector, such as `above(1)`.
         forward: `x -> (y, log_det)`: the parameter, and the logarithm of the determinant of the Jacobian, a scalar.
         inverse: `y -> x`. Not finite if `y` is not in the support.
         unconstrained_shape: The shape of `y` -> the shape of `x`.
-        misfit: The shape of `y` -> why there is no such parameter; empty if there is.
+        misfit: The shape of `y` -> the reason why no parameter has that shape; empty if one can.
     """
 
     name: str
@@ -72,7 +72,7 @@ def _if_near(near: Array, x: Array) -> Array:
 
 
 def _are_one(sums: Array) -> Array:
-    """Which of these are 1, but for what rounding of their parts makes of it."""
+    """Whether these are 1, up to the rounding of their summands."""
     return jnp.abs(sums - 1.0) < float(np.sqrt(np.finfo(sums.dtype).eps))
 
 
@@ -120,7 +120,7 @@ def _number(name: str, bound: Any) -> float:
 
 @functools.cache
 def _half_line(bound: float, sign: float, name: str) -> Bijector:
-    """From a bound upwards or downwards."""
+    """The bijector onto a half-line, from a bound upwards or downwards."""
     return Bijector(
         name,
         lambda x: (bound + sign * jnp.exp(x), jnp.sum(x)),
@@ -153,7 +153,7 @@ def interval(low: float, high: float) -> Bijector:
 
 @functools.cache
 def _between(low: float, high: float) -> Bijector:
-    """From one bound to another."""
+    """The bijector onto the interval between two bounds."""
     width = high - low
 
     def forward(x: Array) -> tuple[Array, Array]:
@@ -179,7 +179,7 @@ def _ordered() -> Bijector:
 
 
 def _simplex() -> Bijector:
-    """By breaking a stick: each coordinate is the share of what is left, zero for equal parts."""
+    """Stick-breaking: each coordinate is the share of the rest that a part takes; zero makes equal parts."""
 
     def offsets(breaks: int) -> NDArray[np.float64]:
         parts: NDArray[np.float64] = np.arange(breaks, 0, -1.0)
@@ -202,7 +202,7 @@ def _simplex() -> Bijector:
 
 
 def _correlation_cholesky() -> Bijector:
-    """By canonical partial correlations: each element of a row is a share of what the row has left to norm 1."""
+    """Canonical partial correlations: each element of a row takes a share of the norm that is left of 1 in the row."""
 
     def forward(x: Array) -> tuple[Array, Array]:
         size = int((1 + np.sqrt(1 + 8 * x.shape[-1])) // 2)

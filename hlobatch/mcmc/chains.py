@@ -1,8 +1,8 @@
-"""Chains as they stand, and noise -> chains further on, with what they drew: the batched program, one chain to a lane.
+"""Chains, and noise -> the chains some draws later, and these draws: the batched program, with a lane for each chain.
 
-A chain makes draws one after the other inside the program, so that none waits for the trajectories of others; it stops
-at a draw that was said, when it has made all that there is noise for, or after so many leapfrog steps: then all stop at
-about the same time, however long their trajectories are. Warm-up and sampling are the same program.
+A chain makes draws one after the other inside the program, so that it does not wait for the trajectories of others. It
+stops at a given draw, when its noise is used up, or after a number of leapfrog steps, so that all chains stop at about
+the same time, however long their trajectories are. Warm-up and sampling are the same program.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from hlobatch.mcmc.nuts import FlatLogDensity, Noise, Point, Tally, make_transit
 from hlobatch.mcmc.step_size import StepSize, adapted
 
 STATISTICS: Final = ("diverging", "energy", "acceptance_rate", "tree_depth", "n_steps", "lp", "step_size")
-"""What is kept of each draw besides its position; the names are arviz's, where it has one."""
+"""The statistics of each draw; the names are arviz's, where it has one."""
 
 OPTIMIZATIONS: Final = hb.Optimizations(few_lanes=False)
 """Chains stop at about the same time: a program for the last few of them would take longer to compile than it saves."""
@@ -31,9 +31,9 @@ class Chain(NamedTuple):
 
     Attributes:
         key: `Key[Array, ""]`, of all its noise; never rewritten.
-        made: `Int[Array, ""]`, how many draws, those of the warm-up too.
+        made: `Int[Array, ""]`, the number of its draws, those of the warm-up included.
         point: The last draw.
-        step: The step size, and what it is adapted by.
+        step: The step size, and the state of its adaptation.
     """
 
     key: Array
@@ -43,12 +43,12 @@ class Chain(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """Where chains stop, and how they adapt; the same for all.
+    """The limits of a call, and the parameters of adaptation; the same for all chains.
 
     Attributes:
         leapfrogs: `Int[Array, ""]`, steps after which no other draw is begun.
         warmup: `Int[Array, ""]`, draws during which the step size is adapted.
-        acceptance: `Float[Array, ""]`, what it is adapted to.
+        acceptance: `Float[Array, ""]`, the acceptance probability to which it is adapted.
     """
 
     leapfrogs: Array
@@ -57,7 +57,7 @@ class Limits(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """What a chain drew; rows of draws that it did not make in this call are zero.
+    """The draws of a chain in one call; the rows of draws that it did not make are zero.
 
     Attributes:
         positions: `Float[Array, "rows dim"]`; `"rows 2*dim"`, with the gradients behind them, if those are wanted.
@@ -69,17 +69,17 @@ class Drawn(NamedTuple):
 
 
 def noise_for(key: Array, made: Array, rows: int, dim: int, dtype: Any, max_depth: int) -> Noise:
-    """Returns the noise of all chains' next draws: of each draw its own, whenever it is made, and among which others.
+    """Returns the noise of the next draws of all chains; that of a draw depends on its chain and its number alone.
 
-    Draws of all chains are on one axis meanwhile: with nested ones, XLA takes twice as long to compile it.
+    The draws of all chains are on one axis inside: with two nested axes, XLA takes twice as long to compile it.
 
     Args:
-        key: Of the chains, `Key[Array, "chains"]`.
-        made: Draws that each has made, `Int[Array, "chains"]`.
-        rows: Draws of each chain.
-        dim: Elements of a position.
-        dtype: Of a position.
-        max_depth: Doublings at most.
+        key: The keys of the chains, `Key[Array, "chains"]`.
+        made: The numbers of draws that the chains have made, `Int[Array, "chains"]`.
+        rows: The number of draws of each chain.
+        dim: The number of elements of a position.
+        dtype: The dtype of a position.
+        max_depth: The most doublings of a trajectory.
     """
     shape = (len(made), rows)
     numbers = made[:, None] + jnp.arange(rows)
@@ -110,16 +110,16 @@ def make_advance(
 ) -> hb.BatchedFunction[..., tuple[Chain, Drawn]]:
     """Returns `advance(chains, noise, first, until, limits, scale, data) -> (chains, drawn)`, batched over chains.
 
-    Of each chain, `noise` and `drawn` begin with the draw number `first`, and it stops before the one numbered `until`.
+    Row 0 of a chain's `noise` and `drawn` is the draw number `first`, and the chain stops before the draw `until`.
 
     Args:
-        log_density: Of a position and the data.
-        max_depth: Doublings at most.
+        log_density: A function of a position and the data.
+        max_depth: The most doublings of a trajectory.
         followed: Whether lanes have to run the density.
         shared_scale: Whether all chains have one metric; else each has its own.
-        shared_data: Likewise of the data.
-        gradients: Whether those at the draws are wanted.
-        options: Of `hb.batch`, such as `lanes`.
+        shared_data: Whether all chains have the same data.
+        gradients: Whether the gradients at the draws are returned.
+        options: Options of `hb.batch`, such as `lanes`.
     """
     transition = make_transition(log_density, max_depth, followed=followed)
     in_axes = (0, 0, 0, 0, None, None if shared_scale else 0, None if shared_data else 0)
@@ -152,7 +152,7 @@ def make_advance(
 
 
 def statistics_of(point: Point, tally: Tally, depth: Array, step_size: Array) -> Array:
-    """Returns what is kept of a draw besides its position, in the order of ``STATISTICS``."""
+    """Returns the statistics of a draw, in the order of ``STATISTICS``."""
     acceptance = tally.acceptance / tally.leapfrogs
     found = (tally.diverged, point.energy, acceptance, depth, tally.leapfrogs, point.log_density, step_size)
     return jnp.stack([x.astype(point.position.dtype) for x in found])

@@ -1,6 +1,6 @@
-"""Where a run that writes into a folder stands <-> a file in that folder, so that another process goes on from there.
+"""The state of a run that writes into a folder <-> a file in that folder, from which another process can go on.
 
-The file is replaced as a whole. Draws in the folder that chains made after it was written are made again, the same.
+The file is replaced as a whole. Draws that chains made after it was written are made again, and are the same.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _LIKE: Final = State(Chain(0, 0, Point(0, 0, 0, 0), StepSize(0, 0, 0, 0, 0)), 0,
 
 
 class Checkpoint(NamedTuple):
-    """Where a run stands.
+    """The state of a run in a folder.
 
     Attributes:
-        state: Its chains.
-        first: `Int[ndarray, "chains"]`, the number of the first draw of each chain of which something is kept.
-        thin: Of so many draws one is kept.
+        state: The state of its chains.
+        first: `Int[ndarray, "chains"]`, the number of each chain's draw from which on draws are kept.
+        thin: The number of draws of which one is kept.
     """
 
     state: State
@@ -40,13 +40,13 @@ class Checkpoint(NamedTuple):
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """Draws of each chain that are kept."""
+        """The number of draws of each chain that are kept."""
         made: NDArray[np.int64] = np.asarray(self.state.chains.made, np.int64) - self.first
         return np.maximum(made, 0) // self.thin
 
 
 def write(folder: Path, checkpoint: Checkpoint) -> None:
-    """Puts it into the folder, in place of what was there."""
+    """Writes the checkpoint into the folder, in place of an earlier one."""
     key = checkpoint.state.chains.key
     plain = checkpoint.state._replace(chains=checkpoint.state.chains._replace(key=jax.random.key_data(key)))
     arrays: dict[str, Any] = {
@@ -60,10 +60,10 @@ def write(folder: Path, checkpoint: Checkpoint) -> None:
 
 
 def read(folder: Path) -> Checkpoint | None:
-    """Returns what is in the folder, if anything is.
+    """Returns the checkpoint in a folder; None if there is none.
 
     Raises:
-        ArgumentError: The file is none of a run.
+        ArgumentError: The file is not a checkpoint.
     """
     try:
         with np.load(folder / NAME) as file:
@@ -85,10 +85,10 @@ def read(folder: Path) -> Checkpoint | None:
 
 @hb.at_the_call
 def saved_state(folder: str | Path) -> State:
-    """Returns the state at which the run that wrote into a folder stands, also of a process that was killed.
+    """Returns the state of the run that last wrote into a folder, even if its process was killed.
 
-    `mcmc.sample(…, folder=folder, state=mcmc.saved_state(folder))` goes on from there, to the same draws as if it had
-    not ended, and adds them to those in the folder.
+    `mcmc.sample(…, folder=folder, state=mcmc.saved_state(folder))` goes on from that state, to the same draws as if the
+    run had not ended, and adds them to those in the folder.
 
     Raises:
         ArgumentError: No run has written into the folder.
@@ -100,10 +100,10 @@ def saved_state(folder: str | Path) -> State:
 
 
 def to_go_on_from(folder: Path | None, state: State | None, thin: int) -> Checkpoint | None:
-    """Returns where the run stands that draws are added to; None for a folder without one, or no folder.
+    """Returns the checkpoint of the run to which draws are added; None for a folder without one, or no folder.
 
     Raises:
-        ArgumentError: What is in the folder is not what these draws follow.
+        ArgumentError: The new draws do not follow those in the folder.
     """
     found = None if folder is None else read(folder)
     if found is None:
@@ -127,7 +127,7 @@ def to_go_on_from(folder: Path | None, state: State | None, thin: int) -> Checkp
 
 
 def _are_equal(state: State, other: State) -> bool:
-    """Whether chains stand at the same draw."""
+    """Whether two states have the same chains at the same draws."""
     pairs = [
         (jax.random.key_data(state.chains.key), jax.random.key_data(other.chains.key)),
         (state.chains.made, other.chains.made),

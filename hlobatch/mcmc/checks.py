@@ -1,7 +1,7 @@
-"""What `sample` is given -> the same in the form that the sampler works with, or an error that says what to write.
+"""The arguments of `sample` -> the same in the form that the sampler uses, or an error that says what to write.
 
-What concerns parameters and their constraints is asked where those are described (`parameters.py`), and what concerns
-the start where chains start (`start.py`).
+Parameters and their constraints are checked where they are described (`parameters.py`), and starting points where
+chains start (`start.py`).
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from hlobatch.mcmc.parameters import Parameters
 from hlobatch.mcmc.result import Result, State
 
 MOST_DOUBLINGS: Final = 30
-"""Of a trajectory, whose leapfrog steps are counted in 32 bits."""
+"""The most doublings of a trajectory, whose leapfrog steps are counted in 32 bits."""
 
 
 def checked_count(name: str, value: Any, least: int, most: float = math.inf) -> int:
-    """Returns a number of things as an int."""
+    """Returns a count as an int."""
     try:
         count = operator.index(value)
     except TypeError:
@@ -39,7 +39,7 @@ def checked_count(name: str, value: Any, least: int, most: float = math.inf) -> 
 
 
 def checked_number(name: str, value: Any, low: float, high: float) -> float:
-    """Returns a real number between two, without the upper one."""
+    """Returns a real number that is at least `low` and less than `high`."""
     is_number = isinstance(value, numbers.Real) or (np.ndim(value) == 0 and hasattr(value, "dtype"))
     if not is_number or not low <= float(value) < high:
         bounds = f"between {low:g} and {high:g}" if high < math.inf else f"a number of {low:g} or more"
@@ -48,7 +48,7 @@ def checked_number(name: str, value: Any, low: float, high: float) -> float:
 
 
 def checked_key(key: Any) -> Array:
-    """Returns a typed key; one of old, as `jax.random.PRNGKey` gives it, becomes one."""
+    """Returns a typed key; an untyped one, as from `jax.random.PRNGKey`, is converted."""
     is_array = hasattr(key, "dtype") and hasattr(key, "shape")
     if is_array and jnp.issubdtype(key.dtype, jax.dtypes.prng_key):
         found: Array = key
@@ -65,7 +65,7 @@ def checked_key(key: Any) -> Array:
 
 
 def checked_data(data: Any, chains: int, *, per_chain: bool) -> tuple[Any, ...]:
-    """Returns the arguments of the log density behind the parameters, as arrays."""
+    """Returns the arguments of the log density after the parameters, as arrays."""
     if not isinstance(data, (tuple, list)):
         raise ArgumentError(
             f"data is {_shown(data)}, and has to be a tuple: each item is an argument of the log density.",
@@ -91,7 +91,7 @@ def checked_data(data: Any, chains: int, *, per_chain: bool) -> tuple[Any, ...]:
 def checked_state(
     state: Any, parameters: Parameters, chains: int, *, pool: bool, dense: bool, gradients: bool
 ) -> State:
-    """Returns a state to go on from, if it is one of these chains."""
+    """Returns the state to go on from, after a check that it is one of such chains."""
     if isinstance(state, Result):
         raise ArgumentError("state is a result.", help="write state=result.state.")
     if not isinstance(state, State):
@@ -124,7 +124,7 @@ def checked_state(
 
 
 def _is_array(value: Any) -> bool:
-    """Whether JAX has arrays of this."""
+    """Whether JAX can make an array of a value."""
     try:
         jax.eval_shape(jnp.asarray, value)
     except (TypeError, ValueError):

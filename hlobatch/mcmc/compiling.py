@@ -1,7 +1,7 @@
 """Functions that take little of a run's time -> the same, jitted so that they compile in a fraction of the usual time.
 
 On a CPU, XLA's older emitters compile the noise in a third of the time that its newer ones take, to code that is as
-fast. What runs a few times in a run LLVM need not optimize at all (2026-11).
+fast. LLVM need not optimize functions that are called only a few times in a run (2026-11).
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ NOT_OPTIMIZED: Final[dict[str, Any]] = {"xla_cpu_use_fusion_emitters": False, "x
 def quickly_compiled(
     function: Callable[..., Any], *, runs_seldom: bool = False, static: tuple[str, ...] = ()
 ) -> Callable[..., Any]:
-    """Returns a function jitted.
+    """Returns a jitted function that compiles quickly.
 
     Args:
         function: The function.
-        runs_seldom: Whether a run calls it a few times only.
-        static: Names of arguments that are known when it is compiled.
+        runs_seldom: Whether a run calls it only a few times.
+        static: The names of static arguments.
     """
     options = _known(runs_seldom) if jax.default_backend() == "cpu" else {}
     return jax.jit(function, static_argnames=static, compiler_options=options)
@@ -32,7 +32,7 @@ def quickly_compiled(
 
 @functools.cache
 def _known(runs_seldom: bool) -> dict[str, Any]:
-    """What there is to ask XLA for: its releases from jaxlib 0.12 on have no older emitters."""
+    """The options that this release of XLA has: from jaxlib 0.12 on, it has no older emitters."""
     wanted = NOT_OPTIMIZED if runs_seldom else OLDER_EMITTERS
     try:
         jax.jit(lambda: 0, compiler_options=wanted).lower().compile()

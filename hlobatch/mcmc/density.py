@@ -1,7 +1,7 @@
-"""A log density -> one that lanes can run, and whether they have to: it loops or calls itself, as JAX cannot trace it.
+"""A log density -> whether lanes have to run it, since it loops or calls itself and JAX cannot trace it.
 
-What JAX can trace is traced: straight-line code stays one piece in the sampler's program. All else becomes functions of
-that program, a gradient of which goes forward and back in the lane.
+A density that JAX can trace is traced, and stays one piece of straight-line code in the sampler's program. Any other
+one becomes functions of that program, and its gradient goes forward and back in the lane.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ def is_followed(log_density: Callable[[Array, Any], Array], position: Any, data:
     """Whether lanes have to run a log density, since JAX cannot trace it, or it calls a batched function.
 
     Args:
-        log_density: Of a position and the data.
+        log_density: A function of a position and the data.
         position: The shape of a position.
         data: The shapes of the data of one chain.
 
     Raises:
-        Exception: What is wrong with it otherwise.
+        Exception: The density has another error.
     """
 
     def probe(position: Array, data: Any) -> Array:

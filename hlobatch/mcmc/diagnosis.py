@@ -1,7 +1,7 @@
-"""Draws and their statistics -> what is to be said of them: divergences, R-hat, effective draws, long trajectories.
+"""Draws and their statistics -> a diagnosis: divergences, R-hat, effective draws, trajectories that were cut short.
 
-Of very many draws, some elements of some chains are looked at, evenly spread: to look shall take no time to speak of,
-which would else be longer than it takes to draw.
+If there are very many draws, only some elements of some chains are examined, evenly spread. So it takes little time;
+to examine all could take longer than the sampling.
 
 Reference:
     Vehtari, Gelman, Simpson, Carpenter and Bürkner, "Rank-normalization, folding, and localization: an improved R-hat",
@@ -20,44 +20,44 @@ import numpy as np
 from numpy.typing import NDArray
 
 MOST_NUMBERS: Final = 2**20
-"""Of all draws, that are looked at: a tenth of a second."""
+"""The most numbers that are examined, of all draws together: they take a tenth of a second."""
 
 MOST_OF_AN_ELEMENT: Final = 2**15
-"""Of an element, from which not all of its chains are looked at, …"""
+"""The number of draws of an element that suffice: chains are left out as long as so many draws remain …"""
 
 FEWEST_CHAINS: Final = 16
-"""… but as many as these."""
+"""… and so many chains."""
 
 FEWEST_DRAWS: Final = 8
-"""Of a chain, of which each half tells anything of the other."""
+"""The fewest draws of a chain from which its two halves can be compared."""
 
 DIVERGENT: Final = 5e-4
-"""Share of draws that diverge above which it is said: more than two of 4,000."""
+"""The share of divergent draws above which there is a complaint: more than two of 4,000."""
 
 CUT_SHORT: Final = 0.01
-"""Share of trajectories with all doublings that are allowed, from which it is said."""
+"""The share of trajectories with the most doublings allowed above which there is a complaint."""
 
 R_HAT: Final = 1.01
-"""R-hat from which it is said, if chains are long."""
+"""The R-hat above which there is a complaint, for long chains."""
 
 R_HAT_BY_CHANCE: Final = 5.0
-"""By how much more it may be, over the draws of a chain: of n effective draws of each, it is 1 + 1 / n on average."""
+"""Allowance for chance, over the draws of a chain: with n effective draws of each, R-hat is 1 + 1 / n on average."""
 
 FEW: Final = 400.0
-"""Effective draws below which it is said."""
+"""The number of effective draws below which there is a complaint."""
 
 NOT_MEANT_TO_BE_FEW: Final = 1_000
-"""Draws from which it is: who makes ten knows that they are few."""
+"""The number of draws from which few effective ones are a complaint: whoever asks for ten expects few."""
 
 Floats = NDArray[np.float64]
 
 
 class Worst(NamedTuple):
-    """The element that is worst in some respect.
+    """The worst element in some respect.
 
     Attributes:
-        name: As the user writes it, `theta[3]`.
-        value: What is bad about it.
+        name: Its name as the user writes it, `theta[3]`.
+        value: Its R-hat, or its number of effective draws.
     """
 
     name: str
@@ -65,16 +65,16 @@ class Worst(NamedTuple):
 
 
 class Diagnosis(NamedTuple):
-    """What there is to say of draws.
+    """The quality of draws.
 
     Attributes:
-        chains: How many.
-        draws: Of each chain.
-        divergences: Draws of all chains whose trajectory diverged.
-        cut_short: Those whose trajectory had all doublings that are allowed.
-        max_depth: How many that are.
-        r_hat: The highest; None if draws are too few to tell, or targets differ.
-        effective: The fewest effective draws, likewise.
+        chains: The number of chains.
+        draws: The number of draws of each chain.
+        divergences: The number of draws, of all chains, whose trajectory diverged.
+        cut_short: The number of draws whose trajectory had the most doublings allowed.
+        max_depth: The most doublings allowed.
+        r_hat: The highest R-hat; None if draws are too few to tell, or targets differ.
+        effective: The lowest number of effective draws; None likewise.
     """
 
     chains: int
@@ -86,7 +86,7 @@ class Diagnosis(NamedTuple):
     effective: Worst | None
 
     def complaints(self) -> Iterator[str]:
-        """What is wrong, and what to do about it, a sentence or two each."""
+        """The complaints about the draws, a sentence or two each, with what to do about it."""
         total = self.chains * self.draws
         if self.divergences > DIVERGENT * total:
             yield (
@@ -111,13 +111,13 @@ class Diagnosis(NamedTuple):
 
 
 def diagnose(draws: Any, stats: Mapping[str, NDArray[Any]], max_depth: int, *, one_target: bool = True) -> Diagnosis:
-    """Returns what there is to say of draws.
+    """Returns the diagnosis of draws.
 
     Args:
         draws: Pytree of `[chains, draws, ...]`.
-        stats: Of each draw, `[chains, draws]`.
-        max_depth: Doublings of a trajectory that are allowed.
-        one_target: Whether all chains sample the same; else they have nothing to agree on.
+        stats: The statistics of each draw, `[chains, draws]`.
+        max_depth: The most doublings of a trajectory.
+        one_target: Whether all chains sample the same target, so that they should agree.
     """
     chains, count = stats["diverging"].shape
     r_hats, effective = list[Worst](), list[Worst]()
@@ -139,7 +139,7 @@ def diagnose(draws: Any, stats: Mapping[str, NDArray[Any]], max_depth: int, *, o
 
 
 def r_hat(draws: Floats) -> float:
-    """Returns R-hat of half chains, of `Float[ndarray, "chains draws"]`."""
+    """Returns the R-hat of the halves of chains, `Float[ndarray, "chains draws"]`."""
     halves = _halves(draws)
     length = halves.shape[1]
     within = halves.var(axis=1, ddof=1).mean()
@@ -148,7 +148,7 @@ def r_hat(draws: Floats) -> float:
 
 
 def effective_draws(draws: Floats) -> float:
-    """Returns how many independent draws are worth these, `Float[ndarray, "chains draws"]` (Geyer's monotone sum)."""
+    """Returns the number of effective draws, of `Float[ndarray, "chains draws"]` (Geyer's monotone sum)."""
     halves = _halves(draws)
     chains, length = halves.shape
     centered = halves - halves.mean(axis=1, keepdims=True)
@@ -165,13 +165,13 @@ def effective_draws(draws: Floats) -> float:
 
 
 def _halves(draws: Floats) -> Floats:
-    """Chains cut in two, which are chains, too; of an odd number the middle one is left out."""
+    """The two halves of each chain, as chains; the middle draw of an odd number is left out."""
     half = draws.shape[1] // 2
     return np.concatenate([draws[:, :half], draws[:, -half:]])
 
 
 def _normal_scores(draws: Floats) -> Floats:
-    """What draws of these ranks would be, were they normal; equal ones have the same rank."""
+    """The normal scores of draws by their ranks; equal draws have the same rank."""
     flat = draws.reshape(-1)
     order = np.argsort(flat)
     in_order = flat[order]
@@ -184,16 +184,16 @@ def _normal_scores(draws: Floats) -> Floats:
 
 @functools.lru_cache(maxsize=4)
 def _scores_of_half_ranks(count: int) -> Floats:
-    """What draws of the ranks 1, 1.5, 2 … among so many would be, were they normal.
+    """The normal scores of the ranks 1, 1.5, 2 … among so many draws.
 
-    SciPy's function is faster, and takes ten times as long to import as Python's takes here.
+    They are computed in Python: SciPy's function is faster, but its import takes ten times as long as this.
     """
     shares = (np.arange(2, 2 * count + 1) / 2 - 0.375) / (count + 0.25)
     return np.fromiter(map(NormalDist().inv_cdf, shares.tolist()), np.float64, len(shares))
 
 
 def _looked_at(draws: Any, chains: int, count: int) -> Iterator[tuple[str, Floats]]:
-    """Elements of real arrays that move, with their names, as many as can be looked at, and their draws."""
+    """The names and draws of the elements to examine: those of real arrays that vary, or an evenly spread selection."""
     some = slice(None, None, max(1, min(chains * count // MOST_OF_AN_ELEMENT, chains // FEWEST_CHAINS)))
     total = len(range(chains)[some]) * count
     leaves = [(path, leaf) for path, leaf in jax.tree.leaves_with_path(draws) if np.issubdtype(leaf.dtype, np.floating)]

@@ -1,8 +1,8 @@
 """A log density -> a file that draws from it: `export`, a whole run of one chain, its warm-up included, as a function.
 
-Each chain is a lane and learns by itself: in a file, no host stands between two windows of a warm-up. What a chain
-draws is what `sample` draws with the same key and `pool=False`, but for the rounding of another compilation, if it
-starts where that starts.
+Each chain is a lane and learns by itself: in a file, no host can act between two windows of a warm-up. A chain makes
+the same draws as in `sample` with `pool=False`, given the same key and start, except for the rounding of another
+compilation.
 """
 
 from __future__ import annotations
@@ -44,32 +44,32 @@ def export(  # noqa: PLR0913  # these are what there is to say
     max_depth: int = 10,
     **options: Any,
 ) -> hb.Artifact:
-    """Export a sampler: a file that draws, with hlobatch or without it, for any number of chains.
+    """Export a sampler to a file that draws for any number of chains, with hlobatch or without it.
 
-    `artifact.call(keys, starts, number, data)` gives `(draws, stats)` for keys `[chains]`, parameters to start from, a
-    pytree of `[chains, ...]`, a number of draws, up to `num_samples`, and data, if `log_density` has any. Draws and
+    `artifact.call(keys, starts, number, data)` returns `(draws, stats)`. It takes keys `[chains]`, initial parameters,
+    a pytree of `[chains, ...]`, a number of draws, up to `num_samples`, and data, if `log_density` has any. Draws and
     statistics, all of them floats, are `[chains, num_samples, ...]`, NaN from `number` on. Each chain learns its own
     metric and step size.
 
     Args:
         log_density: As `sample` takes it. Arrays that it closes over become part of the file.
-        init: The parameters of one chain, of which the shapes and dtypes matter.
-        data: Arguments of `log_density` behind the parameters, of which the same holds.
-        num_warmup: Number of draws of each chain that adapt step size and metric, and are not given.
-        num_samples: Number of draws of each chain that can be asked for.
+        init: The parameters of one chain; only their shapes and dtypes are used.
+        data: Arguments of `log_density` after the parameters; only their shapes and dtypes are used.
+        num_warmup: Number of draws of each chain that adapt step size and metric, and are not returned.
+        num_samples: The most draws of each chain that `number` can ask for.
         constraints: As `sample` takes them, like all that follow.
-        postprocess: From the parameters of one draw to what is given of it.
+        postprocess: From the parameters of one draw to what is returned of it; None returns the parameters.
         dense: Whether the metric has correlations.
         target_acceptance: The mean acceptance rate that the step size is adapted to.
         max_depth: Number of doublings of a trajectory, at most.
-        **options: Of `hb.export`, such as `platforms` and `kernels`.
+        **options: Options of `hb.export`, such as `platforms` and `kernels`.
 
     Returns:
         The artifact. Its `call` raises a `LaneError` for chains whose start has no finite density.
 
     Raises:
-        ArgumentError: An argument cannot be what was meant.
-        ArtifactError: The density has something that cannot be exported.
+        ArgumentError: An argument is invalid.
+        ArtifactError: The density contains something that cannot be exported.
     """
     num_warmup = checked_count("num_warmup", num_warmup, 0)
     num_samples = checked_count("num_samples", num_samples, 1)
@@ -89,17 +89,17 @@ def export(  # noqa: PLR0913  # these are what there is to say
 
 @dataclass(frozen=True)
 class Whole:
-    """What a whole run is, besides the density.
+    """The settings of a whole run, besides the density.
 
     Attributes:
-        parameters: Of one chain.
-        postprocess: What is given of a draw; None gives the parameters.
+        parameters: The parameters of one chain.
+        postprocess: From the parameters of a draw to what is returned of it; None returns the parameters.
         followed: Whether lanes have to run the density.
-        num_warmup: Draws of the warm-up.
-        num_samples: Draws that can be asked for.
+        num_warmup: The number of draws of the warm-up.
+        num_samples: The most draws after it.
         dense: Whether the metric has correlations.
-        target_acceptance: What the step size is adapted to.
-        max_depth: Doublings at most.
+        target_acceptance: The acceptance rate to which the step size is adapted.
+        max_depth: The most doublings of a trajectory.
     """
 
     parameters: Parameters
@@ -116,7 +116,7 @@ class Whole:
         return noise_of_draw(key, number, self.parameters.dim, self.parameters.dtype, self.max_depth)
 
     def nothing(self) -> tuple[Point, Array, Array, Moments, Array]:
-        """What is known before anything is: a point without a density, rows of draws and statistics, and a metric."""
+        """Initial values: a point of unknown density, rows of draws and of statistics, moments, and a metric."""
         dim, dtype, rows = self.parameters.dim, self.parameters.dtype, self.num_samples
         nan = jnp.asarray(jnp.nan, dtype)
         moments = no_moments(1, dim, dense=self.dense, pool=True, dtype=dtype)
@@ -125,7 +125,7 @@ class Whole:
         return point, jnp.full((rows, dim), nan), jnp.full((rows, len(STATISTICS)), nan), moments, scale
 
     def given(self, positions: Array, statistics: Array) -> tuple[Any, dict[str, Array]]:
-        """Draws as they are given."""
+        """The draws and statistics as the sampler returns them."""
 
         def of_one(position: Array) -> Any:
             tree, _ = self.parameters.at(position)
@@ -173,12 +173,12 @@ def make_run(log_density: FlatLogDensity, whole: Whole) -> hb.BatchedFunction[..
 
 
 def averaged(step: StepSize) -> StepSize:
-    """Returns the step size that remains after a warm-up, of one chain."""
+    """Returns the step size that a chain keeps after its warm-up: the average, if there is one."""
     return step._replace(log_step=jnp.where(step.draws > 0, step.log_average, step.log_step))
 
 
 def _schedule(num_warmup: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """For each draw of a warm-up, whether the metric is learned from it, and whether it is the last of a window."""
+    """For each draw of a warm-up: whether the metric is learned from it, and whether it is the last of a window."""
     numbers = np.arange(max(num_warmup, 1))
     found = windows(num_warmup)
     is_learned_from = np.zeros(len(numbers), bool)

@@ -1,6 +1,6 @@
-"""A numpyro model and its data -> a log density without constraints, and what makes of its draws those of the model.
+"""A numpyro model and its data -> a log density without constraints, and a function from its draws to the model's.
 
-The only module that needs numpyro.
+This is the only module that needs numpyro.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from hlobatch.mcmc.model import Model
 
 
 def from_numpyro(model: Callable[..., Any], *args: Any, **kwargs: Any) -> Model:
-    """Returns what `mcmc.sample` needs of a numpyro model.
+    """Returns a numpyro model in the form that `mcmc.sample` takes.
 
     Args:
         model: The model. Sites with finite support are summed over, as numpyro does it.
@@ -23,7 +23,7 @@ def from_numpyro(model: Callable[..., Any], *args: Any, **kwargs: Any) -> Model:
         **kwargs: Arguments of the model by keyword.
 
     Returns:
-        A log density of unconstrained parameters, where to start, and what makes draws of the model of them.
+        A log density of unconstrained parameters, a starting point, and a function from draws to those of the model.
 
     Raises:
         ImportError: numpyro is not installed.
@@ -33,7 +33,7 @@ def from_numpyro(model: Callable[..., Any], *args: Any, **kwargs: Any) -> Model:
         mcmc.sample(model.log_density, model.init, key, chains=64, jitter=2.0, postprocess=model.postprocess)
     """
     try:
-        from numpyro.infer.util import initialize_model  # noqa: PLC0415  # nothing else needs it
+        from numpyro.infer.util import initialize_model  # noqa: PLC0415  # optional
     except ImportError as error:
         raise ImportError("from_numpyro needs numpyro: pip install numpyro.") from error
     found = initialize_model(jax.random.key(0), model, model_args=args, model_kwargs=kwargs, validate_grad=False)

@@ -1,6 +1,6 @@
-"""A joint distribution of TensorFlow Probability -> a log density without constraints, and its draws as TFP has them.
+"""A joint distribution of TensorFlow Probability -> a log density without constraints, and a function to TFP's draws.
 
-Nothing is imported: what is needed are methods of the distribution.
+Nothing is imported: only methods of the distribution are called.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from hlobatch.mcmc.model import Model
 
 
 def from_tfp(joint: Any) -> Model:
-    """Returns what `mcmc.sample` needs of a `JointDistribution…` of `tensorflow_probability.substrates.jax`.
+    """Returns a `JointDistribution…` of `tensorflow_probability.substrates.jax` in the form that `mcmc.sample` takes.
 
     Args:
         joint: The distribution of one chain's parameters, without a batch shape. Data are pinned:
             `joint.experimental_pin(y=y)`.
 
     Returns:
-        A log density of unconstrained parameters, where to start, and what makes draws of the distribution of them.
+        A log density of unconstrained parameters, a starting point, and a function to draws of the distribution.
 
     Examples:
         model = mcmc.from_tfp(joint.experimental_pin(y=y))

@@ -1,4 +1,4 @@
-"""What makes programs of a user's function -> the same, which makes them once for all that the function reads."""
+"""A function that makes programs from a user's function -> one that caches them, by all that the latter reads."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ MOST_KEPT: Final = 16
 
 @dataclass
 class _Kept:
-    """What was made.
+    """An entry of the cache.
 
     Attributes:
-        arguments: Of what: the user's function, and more.
-        reads: What the function read outside of it, names, arrays and attributes of objects.
-        made: What was made.
+        arguments: The arguments of the call that made it: the user's function, and the others.
+        reads: The names, arrays and attributes outside of the user's function that it reads, with their values.
+        made: The result.
     """
 
     arguments: tuple[Any, ...]
@@ -29,10 +29,10 @@ class _Kept:
 
 
 def kept(make: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
-    """Have what is made of a function found again, as long as all that the function reads outside is equal.
+    """Cache the results of `make`, which are found again as long as all that the function reads outside is equal.
 
     Args:
-        make: Takes the function, and what can be hashed.
+        make: A function of the user's function and of hashable arguments.
     """
     all_kept: list[_Kept] = []
 

@@ -1,8 +1,8 @@
-"""A log density, a step size and a metric -> a kernel with `init` and `step`, as blackjax's.
+"""A log density, a step size and a metric -> a kernel with `init` and `step`, like blackjax's.
 
-It stands where `blackjax.nuts` does: under `jax.jit`, `jax.vmap` over chains and `jax.lax.scan` over draws, and as the
-algorithm of `blackjax.window_adaptation`. Chains under `jax.vmap` are lanes. In a scan they wait for each other after
-each draw, which those of `mcmc.sample` do not.
+It can take the place of `blackjax.nuts`: under `jax.jit`, `jax.vmap` over chains and `jax.lax.scan` over draws, and as
+the algorithm of `blackjax.window_adaptation`. Chains under `jax.vmap` are lanes. In a scan they wait for each other
+after each draw, unlike those of `mcmc.sample`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LogDensity = Callable[[Any], Any]
 
 
 class KernelState(NamedTuple):
-    """A chain, under the names that blackjax has for it.
+    """The state of a chain, with blackjax's names.
 
     Attributes:
         position: Pytree.
@@ -40,11 +40,11 @@ class KernelState(NamedTuple):
 
 
 class KernelInfo(NamedTuple):
-    """What happened in a step, under the names that blackjax has for it.
+    """Statistics of a step, with blackjax's names.
 
     Attributes:
         is_divergent: `Bool[Array, ""]`.
-        energy: `Float[Array, ""]`, the Hamiltonian where the draw was visited, in nats.
+        energy: `Float[Array, ""]`, the Hamiltonian at the draw in its trajectory, in nats.
         num_trajectory_expansions: `Int[Array, ""]`, doublings.
         num_integration_steps: `Int[Array, ""]`.
         acceptance_rate: `Float[Array, ""]`, the mean Metropolis probability along the trajectory.
@@ -70,7 +70,7 @@ class Kernel(NamedTuple):
 
 
 class Nuts:
-    """The No-U-Turn Sampler under the names that blackjax has for it: see `nuts`."""
+    """The No-U-Turn Sampler, with blackjax's names: see `nuts`."""
 
     def __call__(
         self, logdensity_fn: LogDensity, step_size: Any, inverse_mass_matrix: Any, *, max_num_doublings: int = 10
@@ -82,7 +82,7 @@ class Nuts:
             step_size: The step size of the integrator, a scalar.
             inverse_mass_matrix: Variances, `Float[Array, "dim"]`, or covariances, `Float[Array, "dim dim"]`, of the
                 elements of the position, leaf by leaf.
-            max_num_doublings: The number of doublings of a trajectory, at most.
+            max_num_doublings: The most doublings of a trajectory.
 
         Returns:
             `init`, from a position to a state, and `step`, from a key and a state to the next state.
@@ -100,17 +100,17 @@ class Nuts:
         return Kernel(_OfOneChain(init), _OfOneChain(step))
 
     def init(self, position: Any, logdensity_fn: LogDensity) -> KernelState:
-        """A chain at a position."""
+        """The state of a chain at a position."""
         value, gradient = _value_and_gradient(logdensity_fn, describe(position))(position)
         return KernelState(position, value, gradient)
 
     def build_kernel(self, *_: Any, **__: Any) -> Callable[..., tuple[KernelState, KernelInfo]]:
-        """The kernel of any log density, which is an argument of it; the integrator is always the leapfrog."""
+        """The kernel as a function that also takes the log density; the integrator is always the leapfrog."""
         return _step
 
 
 class _OfOneChain:
-    """A function of one chain: in a batched function its blocks are a part of the program, as if it were batched.
+    """A function of one chain; in a batched function its blocks become a part of the program, as if it were batched.
 
     Attributes:
         function: The function.
@@ -123,12 +123,12 @@ class _OfOneChain:
         self.__hlobatch_function__ = function
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call it as it is."""
+        """Call the function."""
         return self.__hlobatch_function__(*args, **kwargs)
 
 
 class _BatchOfOne(_OfOneChain):
-    """A batched function as a function of one chain, which `jax.vmap` makes one of all chains.
+    """A batched function as a function of one chain, which under `jax.vmap` runs all chains as lanes.
 
     Attributes:
         batched: The batched function.
@@ -139,7 +139,7 @@ class _BatchOfOne(_OfOneChain):
         self.batched = batched
 
     def __call__(self, *args: Any) -> Any:
-        """Call it on a batch that has the chain alone."""
+        """Call the function on a batch of one chain."""
         results = self.batched(*jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], args))
         return jax.tree.map(lambda leaf: leaf[0], results)
 
@@ -153,7 +153,7 @@ def _step(
     inverse_mass_matrix: Any,
     max_num_doublings: int = 10,
 ) -> tuple[KernelState, KernelInfo]:
-    """One draw."""
+    """Make one draw."""
     parameters = describe(state.position)
     key = rng_key if jnp.issubdtype(rng_key.dtype, jax.dtypes.prng_key) else jax.random.wrap_key_data(rng_key)
     metric = jnp.asarray(inverse_mass_matrix, parameters.dtype)
@@ -178,7 +178,7 @@ def _step(
 
 @functools.lru_cache(maxsize=16)
 def _transition(logdensity_fn: LogDensity, parameters: Parameters, max_depth: int) -> Transition:
-    """The transition of a log density, made once for each so that it is traced once."""
+    """The transition for a log density, cached so that it is traced once."""
     density = parameters.log_density(logdensity_fn)
     return _BatchOfOne(make_transition(density, max_depth, followed=_is_followed(logdensity_fn, parameters)))
 
@@ -192,7 +192,7 @@ def _is_followed(logdensity_fn: LogDensity, parameters: Parameters) -> bool:
 
 @functools.lru_cache(maxsize=16)
 def _value_and_gradient(logdensity_fn: LogDensity, parameters: Parameters) -> Callable[[Any], tuple[Array, Any]]:
-    """The log density of one chain, and its gradient, made once for each so that it is traced once."""
+    """The log density of one chain with its gradient, cached so that it is traced once."""
     if not _is_followed(logdensity_fn, parameters):
         return jax.value_and_grad(logdensity_fn)
 

@@ -1,7 +1,7 @@
-"""The metric: how wide the target is in each direction -> coordinates in which momenta are standard normal.
+"""The metric: the width of the target in each direction -> coordinates in which momenta are standard normal.
 
-It is kept as a factor of the inverse mass matrix, which estimates the covariance: where that is diagonal, standard
-deviations, `Float[Array, "dim"]`, else its lower Cholesky factor, `Float[Array, "dim dim"]`.
+It is stored as a factor of the inverse mass matrix, which estimates the covariance: standard deviations,
+`Float[Array, "dim"]`, where that is diagonal, else its lower Cholesky factor, `Float[Array, "dim dim"]`.
 
 Reference:
     Stan Reference Manual, "Euclidean metric" and "Automatic parameter tuning".
@@ -18,10 +18,10 @@ from jax import Array
 from numpy.typing import NDArray
 
 PRIOR_DRAWS: Final = 5.0
-"""What the prior guess of the covariance counts for, in draws (Stan's choice)."""
+"""The weight of the prior guess of the covariance, in draws (Stan's choice)."""
 
 PRIOR_VARIANCE: Final = 1e-3
-"""The prior guess: as small as to be corrected by few draws only upwards (Stan's choice)."""
+"""The prior guess of a variance: so small that a few draws can only increase it (Stan's choice)."""
 
 
 def widened(scale: Array, momentum: Array) -> Array:
@@ -35,17 +35,17 @@ def whitened(scale: Array, gradient: Array) -> Array:
 
 
 def identity(dim: int, *, dense: bool, dtype: jnp.dtype) -> NDArray[Any]:
-    """Returns the factor of a metric that changes nothing; by NumPy, so that XLA compiles nothing for it."""
+    """Returns the factor of the identity metric; by NumPy, so that XLA compiles nothing for it."""
     return np.eye(dim, dtype=dtype) if dense else np.ones(dim, dtype)
 
 
 class Moments(NamedTuple):
-    """Draws of a window, summed up.
+    """The moments of the draws of a window.
 
     Attributes:
-        weight: How many they are, `Float[Array, "chains"]`; a scalar where chains are pooled.
+        weight: The number of draws, `Float[Array, "chains"]`; a scalar where chains are pooled.
         mean: `Float[Array, "*chains dim"]`.
-        scatter: squared deviations from the mean added up, `Float[Array, "*chains dim"]`, or where the metric is dense
+        scatter: The sum of squared deviations from the mean, `Float[Array, "*chains dim"]`, or, for a dense metric, of
             their outer products, `Float[Array, "*chains dim dim"]`.
     """
 
@@ -63,12 +63,12 @@ def no_moments(chains: int, dim: int, *, dense: bool, pool: bool, dtype: jnp.dty
 
 
 def with_draws(moments: Moments, draws: Array, counts: Array) -> Moments:
-    """Returns the moments with more draws (Chan, Golub and LeVeque, 1979).
+    """Returns the moments with further draws (Chan, Golub and LeVeque, 1979).
 
     Args:
-        moments: so far.
+        moments: The moments so far.
         draws: `Float[Array, "chains rows dim"]`.
-        counts: `Bool[Array, "chains rows"]`, which of them count.
+        counts: `Bool[Array, "chains rows"]`, the draws that count.
     """
     weights = counts.astype(draws.dtype)
     if moments.weight.ndim == 0:
@@ -91,7 +91,7 @@ def with_draws(moments: Moments, draws: Array, counts: Array) -> Moments:
 
 
 def factor(moments: Moments) -> Array:
-    """Returns the metric that a window's draws make, `Float[Array, "*chains dim"]` or `"*chains dim dim"`."""
+    """Returns the metric estimated from a window's draws, `Float[Array, "*chains dim"]` or `"*chains dim dim"`."""
     dense = moments.scatter.ndim > moments.mean.ndim
     count = moments.weight[(..., *[None] * (2 if dense else 1))]
     shrink = count / (count + PRIOR_DRAWS)
@@ -103,11 +103,11 @@ def factor(moments: Moments) -> Array:
 
 
 def balanced(moments: Moments) -> Array:
-    """Returns the metric that positions and gradients make: how widely ones vary over how widely the others do.
+    """Returns the metric estimated from positions and gradients: the root of the ratio of their standard deviations.
 
-    Of a normal target the gradients' variances are those of the precision matrix: 1 over the variances if nothing is
-    correlated. If something is, this is between the variance as it is and the one given all else, which is what limits
-    the step size.
+    For a normal target, the gradients' variances are the diagonal of the precision matrix: 1 over the variances if
+    nothing is correlated. With correlations, the result is between the marginal variance and the conditional one given
+    all other elements, which limits the step size.
 
     Args:
         moments: Of positions and gradients, one after the other, `Float[Array, "*chains 2*dim"]`.

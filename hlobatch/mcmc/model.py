@@ -1,4 +1,4 @@
-"""What `mcmc.sample` needs of a model that was written for another library."""
+"""A model that was written for another library, in the form that `mcmc.sample` takes."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 
 class Model(NamedTuple):
-    """A model, as `mcmc.sample` takes it.
+    """A model in the form that `mcmc.sample` takes.
 
     Attributes:
         log_density: Unconstrained parameters of one chain, a pytree -> the log density, a scalar, up to a constant.
-        init: The unconstrained parameters of one chain, all zero. numpyro starts up to 2 from there: `jitter=2.0`.
+        init: The unconstrained parameters of one chain, all zero. numpyro starts within 2 of that: `jitter=2.0`.
         postprocess: Unconstrained parameters of one draw -> the draw as the library has it, with its deterministic
             parts.
     """

@@ -2,7 +2,7 @@
 
 This is Hoffman and Gelman's algorithm as it is run today: a draw is taken from the whole trajectory by weight,
 uniformly within a doubling and biased to the new half between doublings, and a trajectory ends where it turns back by
-the generalized criterion, asked of every subtree.
+the generalized criterion, which is tested for every subtree.
 
     transition                 one draw: doublings, forwards or backwards in time
       build_tree               a subtree of 2**depth leaves, recursively
@@ -12,11 +12,13 @@ the generalized criterion, asked of every subtree.
 What keeps the batched program cheap, without changing what is computed:
 
 - `build_tree` does not descend to its first leaf, it begins there: a leaf, then one more leaf, then a subtree of two,
-  of four, each joined with all before it. It is the same tree by half the calls.
-- One `Walk` is threaded through it: the moving end of the trajectory, and what only accumulates. What goes into every
-  call and comes out of it needs no stack. On the stacks are the momenta of the half that waits, and where the loop is.
-- A trajectory has an end where the walk stands and another. To go the other way is to swap them and negate the step.
-- Momenta and coins of known shape come from outside, drawn for many draws at a time; only the leaf draws its own.
+  of four, each joined with all before it. It makes the same tree with half the calls.
+- One `Walk` is threaded through it: the moving end of the trajectory, and accumulated values. A variable that goes into
+  every call and comes out of it needs no stack. The stacks hold the momenta of the half that waits, and the position in
+  the loop.
+- A trajectory has the end where the walk is, and the other end. To change direction, these are swapped and the step is
+  negated.
+- Momenta and coins of known shape are passed in, drawn for many draws at a time; only a leaf draws its own coin.
 
 Reference:
     Hoffman and Gelman, "The No-U-Turn Sampler", JMLR 15, 2014, algorithm 3.
@@ -37,20 +39,20 @@ from hlobatch.mcmc.metric import whitened, widened
 
 Tree = TypeVar("Tree")
 FlatLogDensity = Callable[[Array, Any], Array]
-"""Of one position, `Float[Array, "dim"]`, and the data: a scalar, up to a constant."""
+"""A log density of one position, `Float[Array, "dim"]`, and the data: a scalar, up to a constant."""
 
 DIVERGENCE_THRESHOLD: Final = 1000.0
 """Energy error, in nats, beyond which the integrator has left the level set (Stan's choice)."""
 
 
 class Point(NamedTuple):
-    """A position and what is known there.
+    """A position with its log density.
 
     Attributes:
         position: `Float[Array, "dim"]`.
         log_density: `Float[Array, ""]`.
         gradient: `Float[Array, "dim"]`, of the log density.
-        energy: `Float[Array, ""]`, the Hamiltonian of the phase in which the position was visited.
+        energy: `Float[Array, ""]`, the Hamiltonian of the phase in which the trajectory visited the position.
     """
 
     position: Array
@@ -60,11 +62,11 @@ class Point(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """What a trajectory has done.
+    """Statistics of a trajectory.
 
     Attributes:
-        leapfrogs: `Int[Array, ""]`, steps of the integrator, hence gradients.
-        acceptance: `Float[Array, ""]`, Metropolis probabilities of the leaves, added up.
+        leapfrogs: `Int[Array, ""]`, the number of integrator steps, hence of gradients.
+        acceptance: `Float[Array, ""]`, the sum of the leaves' Metropolis probabilities.
         diverged: `Bool[Array, ""]`.
     """
 
@@ -78,8 +80,9 @@ class Noise(NamedTuple):
 
     Attributes:
         momentum: `Float[Array, "dim"]`, standard normal.
-        coins: `Float[Array, "max_depth 2"]`, uniform: which way each doubling goes, and whether its sample is taken.
-        key: typed, of the leaves' coins.
+        coins: `Float[Array, "max_depth 2"]`, uniform, for the direction of each doubling, and for its sample to be
+            taken.
+        key: The typed key of the leaves' coins.
     """
 
     momentum: Array
@@ -96,29 +99,29 @@ class Phase(NamedTuple):
 
 
 class Subtree(NamedTuple):
-    """What the criterion needs of a subtree, besides the end of the walk."""
+    """The values of a subtree that the criterion needs, besides the end of the walk."""
 
     first_momentum: Array
     momentum_sum: Array
 
 
 class Walk(NamedTuple):
-    """What a depth-first walk over the leaves of a doubling carries along."""
+    """The state of a depth-first walk over the leaves of a doubling."""
 
     end: Phase
     step: Array  # negative when going back in time
     start_energy: Array
     sample: Point  # one of the leaves of this doubling, drawn by weight
-    log_weight: Array  # of the leaves of this doubling together
+    log_weight: Array  # the log weight of all leaves of this doubling
     subtree: Subtree  # the one finished last
     stopped: Array  # the walk diverged or turned
     tally: Tally
 
 
 class Trajectory(NamedTuple):
-    """The doublings so far, besides their sample and the end of the walk."""
+    """The trajectory so far, without its sample and the end of the walk."""
 
-    other: Phase  # the end where the walk does not stand
+    other: Phase  # the end where the walk is not
     momentum_sum: Array
     log_weight: Array  # the initial state has weight 1
     turning: Array
@@ -131,9 +134,9 @@ def make_transition(log_density: FlatLogDensity, max_depth: int, *, followed: bo
     """Returns `transition(point, noise, step_size, scale, data) -> (point, tally, depth)`, for one chain.
 
     Args:
-        log_density: of a position and the data.
-        max_depth: doublings at most, hence `2**max_depth - 1` leaves.
-        followed: whether lanes have to run the density, which JAX cannot trace.
+        log_density: A function of a position and the data.
+        max_depth: The most doublings, hence at most `2**max_depth - 1` leaves.
+        followed: Whether lanes have to run the density, since JAX cannot trace it.
     """
     density = hb.batch(log_density) if followed else log_density
     step_on = hb.batch(leaf) if followed else leaf
@@ -206,11 +209,11 @@ def join(near: Subtree, seam: Array, walk: Walk) -> Walk:
 
 
 def joined(near: Subtree, seam: Array, walk: Walk) -> tuple[Subtree, Array]:
-    """Returns two halves as one, and whether they turn back.
+    """Returns two halves as one subtree, and whether it turns back.
 
-    A trajectory may turn in neither half and be back where it was after both. So each half and the nearest leaf of the
-    other are asked, too, as Stan does. What is asked has to be the same of a tree and of a trajectory, which might have
-    been a tree of one that began elsewhere; else the target would not be invariant.
+    A trajectory may turn back in neither half, and yet end where it began. So the criterion is also tested on each half
+    with the nearest leaf of the other, as in Stan. The test has to be the same for a tree and for a trajectory, which
+    might be a tree of one that began elsewhere; else the target would not be invariant.
     """
     far = walk.subtree
     momentum_sum = near.momentum_sum + far.momentum_sum
@@ -223,7 +226,7 @@ def joined(near: Subtree, seam: Array, walk: Walk) -> tuple[Subtree, Array]:
 
 
 def set_out(point: Point, momentum: Array, step_size: Array, scale: Array) -> tuple[Point, Walk, Trajectory]:
-    """Returns the point with its new energy, the walk that has not begun, and the trajectory of one state."""
+    """Returns the point with its new energy, a walk that has not begun, and the trajectory of one state."""
     start = Phase(point.position, momentum, whitened(scale, point.gradient))
     zero, false = jnp.zeros_like(point.log_density), jnp.bool_(False)
     energy = 0.5 * dot(momentum, momentum) - point.log_density
@@ -234,7 +237,7 @@ def set_out(point: Point, momentum: Array, step_size: Array, scale: Array) -> tu
 
 
 def choose_end(walk: Walk, trajectory: Trajectory, coin: Array) -> tuple[Walk, Trajectory]:
-    """Returns both, the walk at either end with equal probability, with no leaf behind it."""
+    """Returns both, with the walk at either end with equal probability, and the weight of no leaves."""
     swap = coin < 0.5
     end, other = select(swap, (trajectory.other, walk.end), (walk.end, trajectory.other))
     step = jnp.where(swap, -walk.step, walk.step)
@@ -243,7 +246,7 @@ def choose_end(walk: Walk, trajectory: Trajectory, coin: Array) -> tuple[Walk, T
 
 
 def grow(point: Point, trajectory: Trajectory, seam: Array, walk: Walk, coin: Array) -> tuple[Point, Trajectory]:
-    """Returns the sampled point and the trajectory, with the doubling just walked, which began next to `seam`.
+    """Returns the sampled point and the trajectory, with the doubling just walked added; it began next to `seam`.
 
     Its sample is taken with probability `min(1, new / old weight)` (Betancourt, appendix A.3.2).
     """
@@ -256,7 +259,7 @@ def grow(point: Point, trajectory: Trajectory, seam: Array, walk: Walk, coin: Ar
 
 
 def is_turning(momentum: Array, other_momentum: Array, momentum_sum: Array) -> Array:
-    """Returns whether either end of a trajectory moves towards the other (Betancourt, appendix A.4.2).
+    """Returns whether an end of a trajectory moves towards the other (Betancourt, appendix A.4.2).
 
     Without half of each end's momentum, the sum is the trapezoidal estimate of their distance.
     """
@@ -265,11 +268,11 @@ def is_turning(momentum: Array, other_momentum: Array, momentum_sum: Array) -> A
 
 
 def dot(a: Array, b: Array) -> Array:
-    """Returns the inner product. XLA fuses a sum with its neighbours, and makes a call of `a @ b`."""
+    """Returns the inner product, as a sum that XLA fuses with its neighbors; of `a @ b` it would make a call."""
     return jnp.sum(a * b)
 
 
 def select(condition: Array, yes: Tree, no: Tree) -> Tree:
-    """Returns the one tree or the other, leaf by leaf."""
+    """Returns one tree or the other, leaf by leaf."""
     chosen: Tree = jax.tree.map(lambda a, b: jnp.where(condition, a, b), yes, no)
     return chosen

@@ -18,14 +18,14 @@ from hlobatch.mcmc.errors import ArgumentError
 
 @dataclass(frozen=True)
 class Parameters:
-    """The parameters of one chain: what they are called, and where they stand in the vector of a position.
+    """The parameters of one chain: their names, shapes and constraints, and their places in the vector of a position.
 
     Attributes:
-        structure: Of the pytree.
-        names: Of its leaves, as a user would write them.
-        shapes: Of the leaves.
-        bijectors: Of the leaves.
-        dtype: Of a position.
+        structure: The structure of the pytree.
+        names: The names of its leaves, as a user would write them.
+        shapes: The shapes of the leaves.
+        bijectors: The bijectors of the leaves.
+        dtype: The dtype of a position.
     """
 
     structure: Any
@@ -40,12 +40,12 @@ class Parameters:
 
     @property
     def sizes(self) -> list[int]:
-        """How many elements of a position belong to each leaf."""
+        """The number of elements of a position that belong to each leaf."""
         return [math.prod(shape) for shape in self._unconstrained]
 
     @property
     def dim(self) -> int:
-        """Elements of a position."""
+        """The number of elements of a position."""
         return sum(self.sizes)
 
     def position(self, tree: Any) -> Array:
@@ -67,7 +67,7 @@ class Parameters:
         return jax.tree.unflatten(self.structure, leaves), log_det
 
     def log_density(self, function: Callable[..., Any]) -> Callable[[Array, Any], Array]:
-        """The log density of a position and data, of one that takes parameters and, if there are data, those."""
+        """The log density of a position and data, given a function of parameters and, if there are data, of these."""
 
         def of_position(position: Array, data: Any) -> Array:
             tree, log_det = self.at(position)
@@ -77,7 +77,7 @@ class Parameters:
 
 
 def scalar(value: Any, dtype: Any) -> Array:
-    """Returns what a log density gave as a number of this dtype, if it is one."""
+    """Returns the result of a log density as a number of this dtype; an error if it is no number."""
     if value is None:
         raise ArgumentError("the log density gives None.", help="end it with `return` and its value.")
     if isinstance(value, (tuple, list, dict)):
@@ -100,15 +100,15 @@ def scalar(value: Any, dtype: Any) -> Array:
 
 
 def describe(tree: Any, constraints: Any = None) -> Parameters:
-    """Returns what there is to know of parameters like these, those of one chain.
+    """Returns the description of such parameters, those of one chain.
 
     Args:
         tree: Arrays, numbers or `jax.ShapeDtypeStruct`.
-        constraints: Bijectors in a pytree of the same structure; a bijector or None for a whole part of it. Of a dict,
-            what is not constrained may be left out.
+        constraints: Bijectors in a pytree of the same structure; a bijector or None for a whole part of it.
+            Unconstrained entries of a dict may be left out.
 
     Raises:
-        ArgumentError: There are no parameters, some are no real numbers, or the constraints are not for these.
+        ArgumentError: There are no parameters, some are no real numbers, or the constraints do not fit them.
     """
     paths, structure = jax.tree.flatten_with_path(tree)
     names = tuple(_name(path) for path, _ in paths)
@@ -168,5 +168,5 @@ def _spread(constraints: Any, tree: Any, where: str) -> list[Bijector]:
 
 
 def _name(path: Any) -> str:
-    """What a leaf is called: `tau`, `theta.0`; a single array has no name but this."""
+    """The name of a leaf, `tau` or `theta.0`; a single array is called `position`."""
     return jax.tree_util.keystr(path, simple=True, separator=".") or "position"

@@ -1,6 +1,6 @@
-"""A log density and the shape of a run -> the few compiled functions that a run is made of, kept for the next one.
+"""A log density and the shape of a run -> the compiled functions of the run, cached for the next one.
 
-All but one are plain JAX, on all chains in step: they take a small share of the time. `advance` is where the time goes.
+All but one are plain JAX, on all chains in lockstep: they take a small share of the time, and `advance` the rest.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from hlobatch.mcmc.nuts import Noise
 from hlobatch.mcmc.parameters import Parameters
 
 PIECE: Final = 25
-"""Draws of each chain that are summed up at a time: windows are multiples of it, most of them."""
+"""Draws of each chain that are summed at a time: most windows are multiples of it."""
 
 
 @dataclass(frozen=True)
 class Shape:
-    """What a program is compiled for, besides the sizes of arrays.
+    """The key of a compiled program, besides the sizes of arrays.
 
     Attributes:
-        parameters: Of one chain.
+        parameters: The parameters of one chain.
         dense: Whether the metric has correlations.
-        gradients: Whether it is learned from gradients, too.
+        gradients: Whether the metric is learned from gradients, too.
         pool: Whether all chains have one metric, and one step size if theirs are alike.
         shared_data: Whether all chains have the same data.
-        max_depth: Doublings of a trajectory at most.
-        followed: Whether lanes have to run the log density, which JAX cannot trace.
-        options: Of `hb.batch`, as items.
+        max_depth: The most doublings of a trajectory.
+        followed: Whether lanes have to run the log density, since JAX cannot trace it.
+        options: Options of `hb.batch`, as items.
     """
 
     parameters: Parameters
@@ -54,7 +54,7 @@ class Shape:
 
     @property
     def width(self) -> int:
-        """Numbers of each draw that the metric is learned from."""
+        """The number of values of each draw from which the metric is learned."""
         return (2 if self.gradients else 1) * self.parameters.dim
 
 
@@ -63,9 +63,9 @@ class Programs:
     """The functions of a run; arrays of chains have the axis `chains` in front.
 
     Attributes:
-        begin: `(points, tried, momenta, scale, data) -> (points, step sizes)`; chains at a point without a finite
-            density are at the tried positions.
-        noise: `(keys, made, rows) -> Noise`, of chains that have made so many draws.
+        begin: `(points, tried, momenta, scale, data) -> (points, step sizes)`; chains whose point has no finite density
+            are moved to the tried positions.
+        noise: `(keys, made, rows) -> Noise`, for chains that have made these numbers of draws.
         advance: `(chains, noise, first, until, limits, scale, data) -> (chains, drawn)`.
         learn: `(moments, positions, counts) -> (Moments, metric)`, with those positions of
             `Float[Array, "chains rows dim"]` that count, `Bool[Array, "chains rows"]`.
@@ -79,10 +79,10 @@ class Programs:
     nothing_learned: Callable[[int], tuple[Moments, Array]]
 
     def metric_of(self, window: NDArray[Any]) -> Array:
-        """The metric that the draws of a window make, `Float[ndarray, "chains draws dim"]`.
+        """The metric estimated from the draws of a window, `Float[ndarray, "chains draws dim"]`.
 
-        They are summed up in the order of their numbers, a few at a time: in which calls they were made, which is a
-        matter of time, changes nothing.
+        They are summed in the order of their numbers, a few at a time, so that the result does not depend on the calls
+        in which they were made, which depend on timing.
         """
         chains, draws, dim = window.shape
         moments, scale = self.nothing_learned(chains)
@@ -95,9 +95,9 @@ class Programs:
         return scale
 
     def keys(self, key: Array, chains: int, rows: int) -> Array:
-        """A key for each chain, whatever others there are: those of the noise of draws of that one key.
+        """A key for each chain, independent of the number of chains: that of the noise of draw i of `key` for chain i.
 
-        Noise of so many rows is compiled anyway, and taken apart by NumPy, so that XLA compiles nothing for it.
+        `noise` is compiled for as many rows anyway, and NumPy takes the keys from it, so that XLA compiles no more.
         """
         one, kind = np.asarray(jax.random.key_data(key)), jax.random.key_impl(key)
 
@@ -110,7 +110,7 @@ class Programs:
         return keys_of(np.asarray(jax.random.key_data(of_draws))[:, 0])
 
     def momenta(self, keys: Array, number: Any, rows: int) -> Array:
-        """The momenta of draws from these numbers on, of each chain: below 0, of those that nobody makes."""
+        """The momenta of each chain's draws from these numbers on; negative numbers belong to no draw."""
         return self.noise(keys, number, rows).momentum
 
 
@@ -129,7 +129,7 @@ def is_followed_for(
 def programs_for(log_density: Callable[..., Any], shape: Shape) -> Programs:
     """Returns the functions for a log density of parameters and data.
 
-    They are the same ones for the same function, as long as what it reads outside is equal.
+    The same function has the same ones, as long as all that it reads outside is equal.
     """
     parameters, dense, pool = shape.parameters, shape.dense, shape.pool
     of_position = parameters.log_density(log_density)
@@ -170,9 +170,9 @@ def programs_for(log_density: Callable[..., Any], shape: Shape) -> Programs:
 def what_to_keep(
     postprocess: Callable[[Any], Any] | None, parameters: Parameters
 ) -> tuple[Callable[[Array], Any], Any]:
-    """Returns what makes of positions, `Float[Array, "chains rows dim"]`, a pytree of `[chains, rows, ...]`.
+    """Returns a function from positions, `Float[Array, "chains rows dim"]`, to a pytree of `[chains, rows, ...]`.
 
-    And what one draw is in it, with shapes and dtypes.
+    The second result is the pytree of one draw, with shapes and dtypes.
     """
 
     def taken(position: Array) -> Any:

@@ -1,4 +1,4 @@
-"""How far a run is -> a line on standard error that is written over itself, or a call of the user's own function."""
+"""The progress of a run -> a line on standard error that is overwritten, or a call of the user's own function."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 BAR_CHARACTERS: Final = 30
-"""Of the bar, in characters."""
+"""Length of the bar, in characters."""
 
 
 class Progress(NamedTuple):
-    """How far a run is.
+    """The progress of a run.
 
     Attributes:
-        done: Draws of all chains together, those of the warm-up too.
-        total: What that will be.
+        done: The number of draws so far, of all chains together, those of the warm-up included.
+        total: The number of draws of the whole run.
         warming: Whether some chain is still in its warm-up.
-        divergences: Draws after the warm-up whose trajectory diverged, of all chains.
+        divergences: The number of draws after the warm-up, of all chains, whose trajectory diverged.
         step_size: The median over chains.
-        seconds: Since the run began.
+        seconds: The time since the run began.
     """
 
     done: int
@@ -44,9 +44,9 @@ Report = Callable[[Progress], None]
 
 
 def reporter(progress: bool | Report | None) -> Report:
-    """Returns what is told of the progress; None means a bar where somebody sees it.
+    """Returns the function that reports progress; None means a bar if standard error is a terminal or a notebook.
 
-    A bar says at once that something is compiled, before which there is no progress to tell of.
+    A bar first says that the program is being compiled, since there is no progress before that.
     """
     if callable(progress):
         return progress

@@ -1,4 +1,4 @@
-"""What a run gives: draws, statistics of each, the chains as they stand, and what it says of itself."""
+"""The result of a run: draws, their statistics, the state of the chains, and a summary."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from hlobatch.mcmc.to_arviz import to_arviz
 
 
 class State(NamedTuple):
-    """Chains as they stand, and what they have learned; a pytree. `sample` goes on from it.
+    """The state of chains, with their metric and window; a pytree. `sample` can go on from it.
 
     Attributes:
         chains: `Chain`, whose arrays have an axis of chains in front.
-        scale: The metric: standard deviations, or the Cholesky factor of the covariance. Of each chain, or of all.
+        scale: The metric: standard deviations, or the Cholesky factor of the covariance; of each chain, or of all.
         window: Draws of the window of the warm-up that has not ended, `Float[ndarray, "chains draws dim"]`.
-        warmup: `Int[Array, ""]`, draws of the warm-up, made or still to make.
+        warmup: `Int[Array, ""]`, the number of draws of the warm-up, made or still to make.
     """
 
     chains: Chain
@@ -38,7 +38,7 @@ class State(NamedTuple):
 
 
 MOST_NAMES = 6
-"""Of parameters, that a result prints."""
+"""The most parameters whose names a result prints."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -47,14 +47,14 @@ class Result:
 
     Attributes:
         draws: Pytree of the parameters, each `[chains, draws, ...]`.
-        stats: Of each draw, `[chains, draws]`: `diverging`; `energy`, the Hamiltonian, in nats; `acceptance_rate`, the
-            mean Metropolis probability along the trajectory; `tree_depth`, in doublings; `n_steps`, leapfrog steps;
-            `lp`, the log density with the Jacobian; `step_size`.
-        state: The chains as they stand, from which `sample` goes on.
+        stats: Statistics of each draw, `[chains, draws]`: `diverging`; `energy`, the Hamiltonian, in nats;
+            `acceptance_rate`, the mean Metropolis probability along the trajectory; `tree_depth`, in doublings;
+            `n_steps`, leapfrog steps; `lp`, the log density with the Jacobian; `step_size`.
+        state: The state of the chains, from which `sample` can go on.
         seconds: Time that the run took, in seconds, compilation included.
-        interrupted: Whether Ctrl-C ended the run. Then each chain has as many draws as the chain that had fewest.
-        max_depth: Number of doublings that a trajectory had, at most.
-        one_target: Whether all chains have the same data, so that they are to agree.
+        interrupted: Whether Ctrl-C ended the run. Then each chain has as many draws as the chain with the fewest.
+        max_depth: The most doublings of a trajectory.
+        one_target: Whether all chains have the same data, so that they should agree.
     """
 
     draws: Any
@@ -67,14 +67,14 @@ class Result:
 
     @functools.cached_property
     def diagnosis(self) -> Diagnosis:
-        """What there is to say of the draws: divergences, the highest R-hat, the fewest effective draws."""
+        """The diagnosis of the draws: divergences, the highest R-hat, the lowest number of effective draws."""
         return diagnose(self.draws, self.stats, self.max_depth, one_target=self.one_target)
 
     def __repr__(self) -> str:
         return "\n".join(f"{name:12} {text}" if name else text for name, text in self._lines())
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """The summary as a notebook shows it."""
         (_, title), *lines = self._lines()
         rows = "".join(
             f'<tr><td style="text-align:left">{name}</td><td style="text-align:left">{html.escape(text)}</td></tr>'
@@ -83,7 +83,7 @@ class Result:
         return f"<table><caption>{html.escape(title)}</caption>{rows}</table>"
 
     def _lines(self) -> list[tuple[str, str]]:
-        """What a result says of itself, a few lines, each with what it is about."""
+        """The lines of the summary, each with its subject."""
         found = self.diagnosis
         paths = jax.tree.leaves_with_path(self.draws)
         names = [
@@ -111,7 +111,7 @@ class Result:
         return jnp.exp(self.state.chains.step.log_step)
 
     def to_arviz(self, **kwargs: Any) -> Any:
-        """The draws as arviz has them, for its diagnostics and plots.
+        """The draws in arviz's form, for its diagnostics and plots.
 
         Args:
             **kwargs: Passed on to `arviz.from_dict`, such as `coords` and `dims`.

@@ -1,4 +1,4 @@
-"""Chains that have started -> all their draws: calls of one compiled program, and what is done between two of them."""
+"""Chains that have started -> all their draws: calls of one compiled program, and the work between two calls."""
 
 from __future__ import annotations
 
@@ -23,36 +23,37 @@ from hlobatch.mcmc.store import Store
 from hlobatch.mcmc.windows import Window, windows
 
 FIRST_SECONDS: Final = 0.1
-"""Seconds that a call is to take in a run that has just begun. Between two calls, the progress is shown and draws are
-put away. A run that ends within about that time needs no program that goes on from a state, and does not compile it."""
+"""Target duration of a call, in seconds, in a run that has just begun. Between two calls, the progress is shown and
+draws are stored. A run that ends within about that time needs no program that goes on from a state, and does not
+compile it."""
 
 WORTH_SECONDS: Final = 3.0
-"""Seconds of calls after which a program that goes on, and so allows longer calls, is worth compiling."""
+"""Seconds of calls after which the program that goes on from a state, for longer calls, is worth compiling."""
 
 TRAJECTORIES: Final = 10
-"""Trajectories of the longest kind that such a call has time for. At the end of a call, chains wait for those that have
-begun another trajectory: in calls of one or two trajectories they would be in lockstep."""
+"""Trajectories of the longest kind for which such a call has time. At the end of a call, chains wait for those that
+have begun another trajectory: in calls of one or two trajectories they would be in lockstep."""
 
 SHARE_OF_RUN: Final = 0.1
-"""Share of the time that the run took so far which a longer call may take, up to ``LONG_SECONDS``."""
+"""Share of the time that the run has taken so far that a longer call may take, up to ``LONG_SECONDS``."""
 
 LONG_SECONDS: Final = 1.0
-"""Seconds that a call takes at most if its trajectories are short."""
+"""Most seconds of a call whose trajectories are short."""
 
 MOST_SECONDS: Final = 10.0
-"""Seconds that a call takes at most, however long trajectories are."""
+"""Most seconds of a call, however long trajectories are."""
 
 SHARE_OF_SAVING: Final = 0.05
-"""Share of the time that a run in a folder takes at most to write where it stands."""
+"""Most of the time, as a share, that a run in a folder takes to write its state."""
 
 FIRST_LEAPFROGS: Final = 100
 """Leapfrog steps of each chain in the first calls, when it is not known yet how long a step takes."""
 
 MOST_LEAPFROGS: Final = 2**30
-"""Leapfrog steps of each chain in a call at most: they are counted in 32 bits."""
+"""Most leapfrog steps of each chain in a call: they are counted in 32 bits."""
 
 MOST_GROWTH: Final = 4.0
-"""Times as many leapfrog steps as the last call that a call has at most."""
+"""Most leapfrog steps of a call, as a multiple of those of the last call."""
 
 Integers = NDArray[np.int64]
 
@@ -62,26 +63,26 @@ class Run:
     """A run between two calls.
 
     Attributes:
-        programs: What is compiled.
-        keep: Positions, `Float[Array, "chains rows dim"]`, -> what is kept of them, a pytree.
-        data: Of the log density.
-        rows: Draws of each chain in a call, at most.
-        thin: Of so many draws one is kept.
-        max_depth: Doublings of a trajectory at most.
+        programs: The compiled functions.
+        keep: Positions, `Float[Array, "chains rows dim"]`, -> the values of them that are kept, a pytree.
+        data: The data of the log density.
+        rows: The most draws of each chain in a call.
+        thin: The number of draws of which one is kept.
+        max_depth: The most doublings of a trajectory.
         one_target: Whether all chains have the same data.
         pool: Whether they learn together.
-        target_acceptance: What step sizes are adapted to.
-        report: Is told of the progress.
-        began: When, by `time.perf_counter`.
-        first: The number of the first draw of each chain of which something is kept.
-        num_samples: Draws of each chain to keep, from that on.
-        store: What has been drawn.
-        state: Where the chains stand. It is replaced as a whole, so that one can go on from it at any time.
-        leapfrogs: Of each chain in the next call.
-        seconds: That calls have taken, without the first one.
-        saved: When the checkpoint was written, and how many seconds that took.
-        is_warm: Whether a call has been made before, so that what one takes is known.
-        noise: Of `rows` draws of each chain, and the number of the first of them.
+        target_acceptance: The acceptance rate to which step sizes are adapted.
+        report: Called with the progress.
+        began: The time when the run began, by `time.perf_counter`.
+        first: The number of each chain's draw from which on draws are kept.
+        num_samples: The number of draws of each chain to keep, from that on.
+        store: The draws so far.
+        state: The state of the chains. It is replaced as a whole, so that one can go on from it at any time.
+        leapfrogs: The leapfrog steps of each chain in the next call.
+        seconds: The time that calls have taken, without the first one.
+        saved: The time when the checkpoint was written, and the seconds that it took.
+        is_warm: Whether a call has been made before, so that its duration is known.
+        noise: The noise of `rows` draws of each chain, and the number of the first of them.
     """
 
     programs: Programs
@@ -111,7 +112,7 @@ class Run:
 
     @property
     def made(self) -> Integers:
-        """Draws that each chain has made."""
+        """The numbers of draws that the chains have made."""
         return np.asarray(self.state.chains.made, np.int64)
 
     def warm_up(self) -> None:
@@ -126,7 +127,7 @@ class Run:
         self.advance(self.last, Window(0, 0), lambda state: state)
 
     def advance(self, until: Integers, window: Window, at_end: Callable[[State], State]) -> None:
-        """Makes the draws before those numbered `until`, of which those in the window are kept for the metric."""
+        """Makes the draws before those numbered `until`; those in the window are kept for the metric."""
         while (self.made < until).any():
             state = self.call(until, window)
             is_there = (np.asarray(state.chains.made) >= until).all()
@@ -135,7 +136,7 @@ class Run:
             self.tell()
 
     def call(self, until: Integers, window: Window) -> State:
-        """Returns the chains after a call, whose draws it puts away."""
+        """Returns the state after a call, and stores the call's draws."""
         state, programs, before = self.state, self.programs, self.made
         leapfrogs, acceptance = np.int32(self.leapfrogs), np.asarray(self.target_acceptance, state.scale.dtype)
         limits = Limits(jax.device_put(leapfrogs), state.warmup, jax.device_put(acceptance))
@@ -155,7 +156,7 @@ class Run:
     def window_with(
         self, window: Window, positions: Array, number: Integers, is_new: NDArray[np.bool_]
     ) -> NDArray[Any]:
-        """The draws of a window, with new ones; made anew for another window."""
+        """The draws of a window with new ones added; an empty array first, for another window."""
         draws = self.state.window
         length = window.end - window.start
         if draws.shape[1] != length:
@@ -165,22 +166,22 @@ class Run:
         return draws
 
     def noise_from(self, before: Integers, until: Integers) -> tuple[Noise, Integers]:
-        """The noise of the next draws, made anew when some chain has used up what there was; and where it begins."""
+        """The noise of the next draws, and the numbers of its first row; new noise if a chain has used up the old."""
         if self.noise is None or (before[before < until] >= self.noise[1][before < until] + self.rows).any():
             self.noise = self.programs.noise(self.state.chains.key, self.state.chains.made, self.rows), before
         return self.noise
 
     def put_away(self, positions: Array, statistics: NDArray[Any], number: Integers, is_new: NDArray[np.bool_]) -> None:
-        """Keeps those draws that are to be kept."""
+        """Stores those draws that are to be kept."""
         after_first = number - self.first[:, None]
         kept = is_new & (after_first >= 0) & ((after_first + 1) % self.thin == 0)
         if kept.any():
             self.store.add(self.keep(positions), statistics, kept, after_first // self.thin)
 
     def save(self, *, at_last: bool = False) -> None:
-        """Writes to the folder, if there is one, what has been drawn and where the chains stand.
+        """Writes the draws and the state to the folder, if there is one.
 
-        That is not done after each call if it takes long, but in the end.
+        If that takes long, it is not done after each call, but at the end.
         """
         folder, (when, took), now = self.store.folder, self.saved, time.perf_counter()
         if folder is None or not (at_last or now - when > took / SHARE_OF_SAVING):
@@ -191,10 +192,10 @@ class Run:
         self.saved = time.perf_counter(), time.perf_counter() - now
 
     def pace(self, seconds: float, steps: NDArray[Any]) -> None:
-        """Chooses how long the next call is.
+        """Chooses the length of the next call.
 
         Args:
-            seconds: That this one took; the first one compiled.
+            seconds: The time that this call took; the first one compiled.
             steps: Leapfrog steps of its draws, `Float[ndarray, "chains rows"]`.
         """
         if self.is_warm:
@@ -205,7 +206,7 @@ class Run:
         self.is_warm = True
 
     def learned(self, state: State) -> State:
-        """What chains are like at the end of a window: with the metric of its draws, and a step size for that."""
+        """The state at the end of a window: with the metric of its draws, and a first step size for that."""
         scale = self.programs.metric_of(state.window)
         chains = state.chains
         at = chains.point
@@ -215,11 +216,11 @@ class Run:
         return state._replace(chains=chains, scale=scale, window=state.window[:, :0])
 
     def settled(self, state: State) -> State:
-        """What they are like at the end of the warm-up."""
+        """The state at the end of the warm-up, with its final step sizes."""
         return state._replace(chains=state.chains._replace(step=settled(state.chains.step, pool=self.pool)))
 
     def tell(self) -> None:
-        """Says how far it is."""
+        """Reports the progress."""
         made = self.made
         self.report(
             Progress(
@@ -248,7 +249,7 @@ class Run:
 
 
 def wanted_seconds(gone: float, trajectory: float) -> float:
-    """Returns how long a call shall take.
+    """Returns the target duration of a call.
 
     Args:
         gone: Seconds that calls have taken so far.
@@ -260,6 +261,6 @@ def wanted_seconds(gone: float, trajectory: float) -> float:
 
 
 def _counted(numbers: Integers) -> Array:
-    """Numbers of draws as the programs take them."""
+    """Numbers of draws in the form that the programs take."""
     counted: Array = jax.device_put(numbers.astype(np.int32))
     return counted

@@ -1,4 +1,4 @@
-"""A log density, where to start, and a key -> draws: `sample`, which runs the compiled programs call by call."""
+"""A log density, starting points, and a key -> draws: `sample`, which runs the compiled programs call by call."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from hlobatch.mcmc.step_size import StepSize
 from hlobatch.mcmc.store import Store
 
 POOLED_FROM: Final = 8
-"""Chains from which all learn together, unless `pool` says otherwise. Chosen by judgement
-(2026-11), not measured."""
+"""The number of chains from which all learn together, unless `pool` is given. Chosen by judgement (2026-11), not
+measured."""
 
 MOST_BYTES_OF_NOISE: Final = 2**26
-"""Bytes that the noise of one call may take."""
+"""Most bytes of the noise of one call."""
 
 MOST_ROWS: Final = 64
-"""Draws of each chain in one call, at most."""
+"""Most draws of each chain in one call."""
 
 
 @hb.at_the_call
@@ -77,11 +77,11 @@ def sample(  # noqa: PLR0913  # these are what there is to say
         init: The parameters, a pytree of real arrays `[chains, ...]`. With `chains`, the parameters of one chain,
             around which all start, or a function from a key to the parameters of one chain.
         key: A typed key, `jax.random.key(0)`.
-        data: Arguments of `log_density` behind the parameters, shared by all chains.
+        data: Arguments of `log_density` after the parameters, shared by all chains.
         num_warmup: Number of draws of each chain that adapt step size and metric, and are not kept.
         num_samples: Number of draws of each chain that are kept.
         chains: Number of chains, if `init` does not say.
-        thin: Number of draws of which one is kept.
+        thin: Every how many draws one is kept.
         progress: Whether to write a bar to standard error, or a function that is called with a `Progress`. None for a
             bar in a terminal and in a notebook.
         constraints: Bijectors for parameters that may not be any number, as in `{"tau": mcmc.positive}`: a pytree like
@@ -89,8 +89,8 @@ def sample(  # noqa: PLR0913  # these are what there is to say
         postprocess: From the parameters of one draw to what is kept of it, a pytree of arrays; None keeps the
             parameters.
         jitter: Distance from `init`, up and down in each unconstrained coordinate, within which chains start.
-        pool: Whether all chains learn one metric together, and have one step size in the end, the median, if they come
-            to about the same; else each learns its own. None for together, from 8 chains on.
+        pool: Whether all chains learn one metric together, and share one step size after the warm-up, the median, if
+            theirs are about the same; else each learns its own. None pools from 8 chains on.
         dense: Whether the metric has correlations, `dim**2` numbers; else it has standard deviations alone.
         gradients: Whether standard deviations of the metric are learned from the gradients at the draws, too, as nutpie
             does it.
@@ -98,21 +98,22 @@ def sample(  # noqa: PLR0913  # these are what there is to say
             makes fewer divergences.
         max_depth: Number of doublings of a trajectory, at most.
         data_per_chain: Whether arrays of `data` are `[chains, ...]`, so that each chain samples another posterior.
-        folder: A folder in which draws and statistics are written as `.npy` files while the run goes on, and where it
-            stands; they are mapped into memory. If it has draws of an earlier run, and `state` is where that ended
-            (`mcmc.saved_state(folder)`), `num_samples` are added to them; else they are an error. None keeps them in
-            memory.
-        state: The `state` of a result of the same density, from which to go on: its chains, their keys, what they have
-            learned, and the rest of the warm-up, if that was not finished. Of `init` only shapes matter then.
+        folder: A folder to which draws and statistics, as `.npy` files that are mapped into memory, and the state are
+            written during the run. If it has draws of an earlier run, and `state` is that run's last
+            (`mcmc.saved_state(folder)`), `num_samples` draws are added to them; without it, they are an error. None
+            keeps draws in memory.
+        state: The `state` of a result of the same density, from which the run continues: its chains, their keys, what
+            they have learned, and the rest of the warm-up, if that was not finished. Only the shapes of `init` matter
+            then.
         batch_options: Options of `hb.batch`, such as `lanes` and `threads`.
 
     Returns:
-        Draws, and statistics of each. After Ctrl-C, the draws that are finished, with `interrupted` set. What is bad
-        about them is said once, at the end, by a `SamplingWarning`.
+        Draws, and statistics of each. After Ctrl-C, the draws that are finished, with `interrupted` set. If they are
+        unreliable, one `SamplingWarning` at the end says why.
 
     Raises:
         InitialValueError: Some chain starts where the density or its gradient is not finite.
-        ArgumentError: An argument cannot be what was meant, or does not fit the others; the message says what to write.
+        ArgumentError: An argument is invalid, or does not fit the others; the message says what to write.
 
     Examples:
         >>> import jax, jax.numpy as jnp
@@ -178,12 +179,12 @@ def sample(  # noqa: PLR0913  # these are what there is to say
     except KeyboardInterrupt:
         result = run.result(interrupted=True)
     if complaints := "\n".join(result.diagnosis.complaints()):
-        warnings.warn(complaints, SamplingWarning, stacklevel=3)  # at the user's call, before which is `at_the_call`
+        warnings.warn(complaints, SamplingWarning, stacklevel=3)  # at the user's call, before that of `at_the_call`
     return result
 
 
 def _check_what_is_learned(*, pool: bool, data_per_chain: bool, dense: bool, gradients: bool) -> None:
-    """Raises an error where options exclude each other."""
+    """Raises an error if options exclude each other."""
     if pool and data_per_chain:
         raise ArgumentError(
             "chains with data of their own have different posteriors: they cannot pool what they learn."
@@ -193,9 +194,9 @@ def _check_what_is_learned(*, pool: bool, data_per_chain: bool, dense: bool, gra
 
 
 def kept_from(state: State, before: Checkpoint | None, num_samples: int) -> tuple[NDArray[np.int64], int]:
-    """Returns the first draw of each chain of which something is kept, and how many are from that on.
+    """Returns the number of each chain's first draw to keep, and the number of draws to keep from that on.
 
-    Where a run goes on in its folder, those that are further than others make fewer draws.
+    If a run goes on in its folder, chains that are ahead of others make fewer draws.
     """
     if before is None:
         return np.maximum(np.asarray(state.chains.made, np.int64), int(state.warmup)), num_samples
@@ -203,7 +204,7 @@ def kept_from(state: State, before: Checkpoint | None, num_samples: int) -> tupl
 
 
 def first_state(programs: Programs, given: Given, key: Array, data: Any, warmup: int, rows: int, width: int) -> State:
-    """Returns chains that have drawn nothing."""
+    """Returns the state of chains that have made no draws."""
     count = given.chains
     keys = programs.keys(key, count, rows)
     _, scale = programs.nothing_learned(count)
@@ -221,9 +222,9 @@ def first_state(programs: Programs, given: Given, key: Array, data: Any, warmup:
 
 
 def rows_for(chains: int, dim: int, max_depth: int) -> int:
-    """Returns how many draws of each chain a call makes at most, as far as memory goes.
+    """Returns the most draws of each chain in a call, as far as memory goes.
 
-    However many draws a run is to make, it is the same, so that another run does not have to compile.
+    It does not depend on the length of the run, so that another run does not have to compile.
     """
     fit = MOST_BYTES_OF_NOISE // (4 * chains * (dim + 2 * max_depth + len(STATISTICS)))
     return max(1, min(fit, MOST_ROWS))

@@ -1,9 +1,9 @@
 """A prior, a likelihood and draws from the prior -> draws from the posterior, and its evidence: `smc`.
 
 Particles go from the prior to the posterior by way of `prior * likelihood ** temperature`, with temperatures from 0 to
-1. At each one they are weighted and chosen anew by weight, and each then makes a few draws of the No-U-Turn Sampler, by
-the same program as chains of `sample`, of which the temperature is an argument. So particles come to all modes that the
-prior covers, between which no chain would go.
+1. At each temperature they are weighted and resampled, and each then makes a few draws of the No-U-Turn Sampler, in the
+same program as chains of `sample`, with the temperature as an argument. So particles reach all modes that the prior
+covers, even if no chain would move between them.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ from hlobatch.mcmc.start import Given, parameters_of, unknown
 from hlobatch.mcmc.tempering import Floats, log_mean_exp, next_temperature, resampled
 
 MOST_TEMPERATURES: Final = 10_000
-"""After so many, the likelihood is taken for one that no temperature comes to the end of."""
+"""The most temperatures; a run that needs more fails."""
 
 GAIN: Final = 1.0
-"""How many nats the step size changes by, over how far the acceptance rate is from what is wanted: all particles tell
-of it, so that it is known well after each temperature."""
+"""The change of the log step size over the deviation of the acceptance rate from its target. It is large, since the
+rate at a temperature is a mean over all particles, and so is known well."""
 
 
 class Tempered(NamedTuple):
-    """Draws from a posterior, and how they were come by.
+    """Draws from a posterior, and a record of the run.
 
     Attributes:
         draws: Pytree of the parameters, each `[particles, ...]`, all of the same weight.
         log_evidence: The logarithm of the mean of the likelihood over the prior.
-        temperatures: From 0 to 1.
-        acceptance_rate: At each of them but the first, the mean Metropolis probability of the moves.
-        step_size: Likewise.
-        n_steps: Leapfrog steps of all particles together.
-        seconds: Time that it took, in seconds, compilation included.
+        temperatures: The temperatures, from 0 to 1.
+        acceptance_rate: The mean Metropolis probability of the moves at each temperature but the first.
+        step_size: The step size at each temperature but the first.
+        n_steps: The number of leapfrog steps of all particles together.
+        seconds: The time taken, in seconds, compilation included.
     """
 
     draws: Any
@@ -85,11 +85,11 @@ def smc(  # noqa: PLR0913  # these are what there is to say
     target_acceptance: float = 0.8,
     max_depth: int = 6,
 ) -> Tempered:
-    """Draw from a posterior by sequential Monte Carlo, from the prior on by way of tempered likelihoods.
+    """Draw from a posterior by sequential Monte Carlo: from the prior to the posterior by tempered likelihoods.
 
-    It is for posteriors with several modes, between which no chain of `sample` goes, and for evidences. More particles
-    make it better, and fewer temperatures than that would need a lower `share`. The log evidence has an error, which
-    runs with other keys show.
+    It is for posteriors with several modes between which no chain of `sample` moves, and for evidences. More particles
+    give better results; a lower `share` gives fewer temperatures. The log evidence has an error, which can be seen from
+    runs with other keys.
 
     Args:
         log_prior: The log density of the prior of one particle, up to a constant: `log_prior(parameters)`, a scalar.
@@ -97,11 +97,11 @@ def smc(  # noqa: PLR0913  # these are what there is to say
         init: Draws from the prior: a function from a key to the parameters of one particle, or a pytree of arrays
             `[particles, ...]`. They have to be draws of `log_prior`, or the evidence is wrong.
         key: A typed key, `jax.random.key(0)`.
-        data: Arguments of `log_likelihood` behind the parameters, shared by all particles.
+        data: Arguments of `log_likelihood` after the parameters, shared by all particles.
         particles: Number of particles, if `init` does not say.
         moves: Number of draws that each particle makes at each temperature.
-        share: Effective number of particles over their number, after they are weighted for the next temperature, from
-            which that is found by bisection.
+        share: The effective number of particles over their number, once they are weighted for the next temperature.
+            That temperature is found from it by bisection.
         constraints: Bijectors for parameters that may not be any number, as `sample` takes them.
         postprocess: From the parameters of one particle to what is kept of it; None keeps the parameters.
         dense: Whether the metric, that of the particles at each temperature, has correlations.
@@ -109,7 +109,7 @@ def smc(  # noqa: PLR0913  # these are what there is to say
         max_depth: Number of doublings of a trajectory, at most.
 
     Raises:
-        ArgumentError: An argument cannot be what was meant, or the likelihood of a particle is no number.
+        ArgumentError: An argument is invalid, or the likelihood of a particle is not a number.
 
     Examples:
         >>> import jax, jax.numpy as jnp
@@ -163,7 +163,7 @@ def smc(  # noqa: PLR0913  # these are what there is to say
 
 @functools.lru_cache(maxsize=16)
 def tempered_by(log_prior: Callable[[Any], Any], log_likelihood: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns the log density at a temperature, which is the first of its data."""
+    """Returns the log density at a temperature; the temperature is the first of its data."""
 
     def density(parameters: Any, temperature: Array, *data: Any) -> Any:
         return log_prior(parameters) + temperature * log_likelihood(parameters, *data)
@@ -175,7 +175,7 @@ def tempered_by(log_prior: Callable[[Any], Any], log_likelihood: Callable[..., A
 def likelihood_of(
     log_likelihood: Callable[..., Any], parameters: Parameters, *, followed: bool
 ) -> Callable[[Array, Any], Array]:
-    """Returns what makes log likelihoods of positions, `Float[Array, "particles dim"]`, and the data."""
+    """Returns a function from positions, `Float[Array, "particles dim"]`, and the data to log likelihoods."""
 
     def of_position(position: Array, data: Any) -> Array:
         tree, _ = parameters.at(position)
@@ -191,20 +191,20 @@ class Smc:
     """Particles between two temperatures.
 
     Attributes:
-        programs: What is compiled.
+        programs: The compiled functions.
         likelihood: `(positions, data) -> log likelihoods`.
-        data: Of the likelihood.
-        keys: Of the particles; each place has its own, whichever particle comes there.
-        moves: Draws that each makes at a temperature.
-        acceptance: What the step size is adapted to.
-        positions: Of the particles, `Float[Array, "particles dim"]`.
-        coins: What particles are chosen by.
-        temperatures: So far.
-        log_evidence: Likewise.
-        correction: What has been learned to add to the logarithm of the step size that is found where moves begin.
-        rates: Acceptance rates so far.
-        step_sizes: Likewise.
-        n_steps: Leapfrog steps so far.
+        data: The data of the likelihood.
+        keys: The keys of the places of particles; a resampled particle takes the key of its new place.
+        moves: The number of draws of each particle at a temperature.
+        acceptance: The acceptance rate to which the step size is adapted.
+        positions: The positions of the particles, `Float[Array, "particles dim"]`.
+        coins: The generator of random numbers for resampling.
+        temperatures: The temperatures so far.
+        log_evidence: The log evidence so far.
+        correction: The learned addition to the logarithm of the step size that is found where moves begin.
+        rates: The acceptance rates so far.
+        step_sizes: The step sizes so far.
+        n_steps: The number of leapfrog steps so far.
     """
 
     programs: Programs
@@ -223,7 +223,7 @@ class Smc:
     n_steps: int = 0
 
     def to_the_posterior(self, share: float) -> None:
-        """Goes on to temperature 1."""
+        """Takes the particles to temperature 1."""
         while self.temperatures[-1] < 1.0:
             log_likelihood, before = self.checked_likelihood(), self.temperatures[-1]
             temperature = next_temperature(log_likelihood, before, share)
@@ -242,7 +242,7 @@ class Smc:
         """The log likelihood of each particle.
 
         Raises:
-            ArgumentError: One is no number, or none has any likelihood.
+            ArgumentError: One is not a number or is infinite, or no particle has any likelihood.
         """
         found = np.asarray(self.likelihood(self.positions, self.data), np.float64)
         if np.isnan(found).any() or np.isposinf(found).any():
@@ -256,7 +256,7 @@ class Smc:
         return found
 
     def move(self, temperature: float) -> None:
-        """Has each particle make its draws at a temperature, all with one step size."""
+        """Makes the draws of all particles at a temperature, with one step size."""
         programs, count = self.programs, len(self.positions)
         dtype = self.positions.dtype
         data = (jax.device_put(np.asarray(temperature, dtype)), *self.data)
@@ -275,14 +275,14 @@ class Smc:
         self.take_account_of(np.asarray(drawn.statistics))
 
     def take_account_of(self, statistics: Any) -> None:
-        """Learns from the moves, of which there are these statistics, what step size the next ones shall have."""
+        """Adapts the step size of the next moves to the statistics of the last ones."""
         rate = float(statistics[..., STATISTICS.index("acceptance_rate")].mean())
         self.rates.append(rate)
         self.n_steps += int(statistics[..., STATISTICS.index("n_steps")].sum(dtype=np.int64))
         self.correction += GAIN * (rate - self.acceptance)
 
     def result(self, keep: Callable[[Any], Any], seconds: float) -> Tempered:
-        """What has come of it."""
+        """The result of the run, which took so many seconds."""
         draws = jax.tree.map(lambda leaf: np.asarray(leaf)[:, 0], keep(self.positions[:, None]))
         temperatures, rates, sizes = (np.asarray(told) for told in (self.temperatures, self.rates, self.step_sizes))
         return Tempered(draws, self.log_evidence, temperatures, rates, sizes, self.n_steps, seconds)

@@ -1,4 +1,4 @@
-"""What a user gives to start from -> the points where chains start, of finite density, or an error that says why."""
+"""The user's `init` -> the points where chains start, of finite density, or an error that says why there are none."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from hlobatch.mcmc.parameters import Parameters, describe
 from hlobatch.mcmc.step_size import StepSize
 
 TRIES: Final = 100
-"""How often a chain that starts at random may start again (Stan's choice)."""
+"""Most tries of a chain that starts at random (Stan's choice)."""
 
 Momenta = Callable[[Array, int], Array]
-"""Keys of chains, and the number of a draw that nobody makes -> standard normals, `Float[Array, "chains rows dim"]`."""
+"""Keys of chains, and a draw number that is not used -> standard normals, `Float[Array, "chains rows dim"]`."""
 
 Begin = Callable[[Array, Point, Any], tuple[Point, StepSize]]
-"""Keys, points and positions that are tried where a point has no density -> points, and step sizes to begin with."""
+"""Keys, points, and positions to try where a point has no finite density -> points, and first step sizes."""
 
 
 @dataclass(frozen=True)
 class Given:
-    """What a user gives to start from.
+    """The user's arguments about the start.
 
     Attributes:
-        init: As `sample` takes it.
-        parameters: Of one chain.
-        chains: How many.
+        init: The argument of `sample`.
+        parameters: The parameters of one chain.
+        chains: The number of chains.
         one_for_all: Whether `init` is the parameters of one chain.
-        jitter: How far from those, up and down, each unconstrained coordinate of a chain starts.
+        jitter: The distance from those, up and down, within which each unconstrained coordinate of a chain starts.
     """
 
     init: Any
@@ -49,11 +49,11 @@ class Given:
 
     @property
     def can_differ(self) -> bool:
-        """Whether chains start somewhere else if they are asked again."""
+        """Whether another try starts chains elsewhere."""
         return callable(self.init) or (self.one_for_all and self.jitter > 0.0)
 
     def at(self, again: int, keys: Array, momenta: Momenta) -> Array:
-        """The positions where chains start, or start again."""
+        """The positions where chains start, at the try number `again`."""
         if callable(self.init):
             keys = _others(keys, np.int32(again)) if again else keys
             return positions_of(self.init, self.parameters)(keys)
@@ -63,7 +63,7 @@ class Given:
         return positions_around(None, self.parameters)(self.init, jitter, momenta(keys, -2 - again))
 
     def of(self, chain: int, keys: Array) -> Any:
-        """The parameters that were given for a chain."""
+        """The user's parameters for a chain."""
         if callable(self.init):
             return self.init(keys[chain])
         return self.init if self.one_for_all else jax.tree.map(lambda leaf: leaf[chain], self.init)
@@ -74,21 +74,21 @@ _others: Final = jax.jit(jax.vmap(jax.random.fold_in, (0, None)))
 
 @kept
 def positions_of(init: Callable[[Array], Any], parameters: Parameters) -> Callable[[Array], Array]:
-    """Returns what makes positions of keys, by the user's function."""
+    """Returns a function from keys to positions, by the user's function."""
     return quickly_compiled(jax.vmap(lambda key: parameters.position(init(key))), runs_seldom=True)
 
 
 @kept
 def positions_at(_: None, parameters: Parameters) -> Callable[[Any], Array]:
-    """Returns what makes positions of the parameters of each chain."""
+    """Returns a function from the parameters of each chain to positions."""
     return quickly_compiled(jax.vmap(parameters.position), runs_seldom=True)
 
 
 @kept
 def positions_around(_: None, parameters: Parameters) -> Callable[[Any, Any, Array], Array]:
-    """Returns what makes positions of the parameters of one chain, of how far from there, and of normals.
+    """Returns a function from the parameters of one chain, a distance, and normals, to positions within that distance.
 
-    The normals make uniform numbers: XLA takes long to compile others.
+    The normals are made into uniform numbers, since XLA takes long to compile the drawing of others.
     """
 
     def around(tree: Any, jitter: Array, normals: Array) -> Array:
@@ -99,12 +99,12 @@ def positions_around(_: None, parameters: Parameters) -> Callable[[Any, Any, Arr
 
 
 def parameters_of(init: Any, constraints: Any, chains: int | None) -> tuple[Parameters, int]:
-    """Returns what the parameters of one chain are, and how many chains there are.
+    """Returns the parameters of one chain, and the number of chains.
 
     Args:
-        init: As `sample` takes it.
-        constraints: Likewise.
-        chains: Likewise.
+        init: The argument of `sample`.
+        constraints: The argument of `sample`.
+        chains: The argument of `sample`.
 
     Raises:
         ArgumentError: They do not fit together.
@@ -131,7 +131,7 @@ def parameters_of(init: Any, constraints: Any, chains: int | None) -> tuple[Para
 
 
 def started(given: Given, keys: Array, momenta: Momenta, begin: Begin) -> tuple[Point, StepSize]:
-    """Returns the points where chains of these keys start, and step sizes to begin with.
+    """Returns the points where chains of these keys start, and their first step sizes.
 
     Raises:
         InitialValueError: Some chain has no finite density.
@@ -153,14 +153,14 @@ def started(given: Given, keys: Array, momenta: Momenta, begin: Begin) -> tuple[
 
 
 def unknown(positions: Array) -> Point:
-    """Returns points whose density is not known."""
+    """Returns points with unknown densities."""
     chains, dim = positions.shape
     value, gradient = np.full(chains, np.nan, positions.dtype), np.full((chains, dim), np.nan, positions.dtype)
     return Point(positions, *jax.device_put((value, gradient, value)))
 
 
 def _is_finite(point: Point) -> Any:
-    """Which chains may start where they are, `Bool[ndarray, "chains"]`."""
+    """Whether each chain has a finite density and gradient, `Bool[ndarray, "chains"]`."""
     arrays = (point.position, np.asarray(point.log_density)[:, None], point.gradient)
     return np.logical_and.reduce([np.isfinite(np.asarray(array)).all(axis=-1) for array in arrays])
 
@@ -168,7 +168,7 @@ def _is_finite(point: Point) -> Any:
 def _explained(
     point: Point, given: Callable[[int], Any], parameters: Parameters, evaluate: Callable[[Any], Point], tries: int
 ) -> InitialValueError:
-    """The error: the first chain that cannot start, and the parameters that it cannot start with."""
+    """The error for the first chain that cannot start, with the parameters that are the cause."""
     good = _is_finite(point)
     chain = int(np.argmin(good))
     position, gradient = np.asarray(point.position[chain]), np.asarray(point.gradient[chain])
@@ -208,7 +208,7 @@ def _shown(value: Any) -> str:
 def _cured_by(
     point: Point, chain: int, other: int, parameters: Parameters, evaluate: Callable[[Any], Point]
 ) -> tuple[str, ...]:
-    """The parameter whose value in a chain that may start lets the one start that may not."""
+    """The parameter whose value in a chain that can start would let the other one start; empty if there is no such."""
     start = 0
     for name, size in zip(parameters.names, parameters.sizes, strict=True):
         here = slice(start, start + size)
@@ -220,6 +220,6 @@ def _cured_by(
 
 
 def _names(parameters: Parameters, bad: Any) -> tuple[str, ...]:
-    """The parameters to which some of these elements of a position belong."""
+    """The names of the parameters to which these elements of a position belong."""
     parts = np.split(bad, np.cumsum(parameters.sizes)[:-1])
     return tuple(name for name, part in zip(parameters.names, parts, strict=True) if part.any())

@@ -1,4 +1,4 @@
-"""The step size of a chain: acceptance probabilities, draw by draw -> a step size at which they average what is wanted.
+"""The step size of a chain: acceptance probabilities, draw by draw -> a step size at which their average is the target.
 
 Reference:
     Hoffman and Gelman, "The No-U-Turn Sampler", JMLR 15, 2014, section 3.2 and algorithms 4 and 6.
@@ -23,28 +23,28 @@ FORGETTING: Final = 0.75
 """Hoffman and Gelman's gamma, t0 and kappa."""
 
 ALIKE: Final = 0.2
-"""Standard deviation over chains, in nats, up to which their step sizes are taken for estimates of one.
+"""Most standard deviation over chains, in nats, of step sizes that are taken for estimates of one.
 
 After 10 and 50 draws it was at most 0.27 and 0.13 on targets that are as wide everywhere (normals, a logistic
 regression, eight schools, not centered), and at least 0.26 and 0.24 on a funnel and on eight schools, centered
 (2026-11)."""
 
 SEARCHED_ACCEPTANCE: Final = 0.8
-"""Of one step, where the search for a first step size ends."""
+"""The acceptance probability of one step that ends the search for a first step size."""
 
 SEARCHED_FAR: Final = 20.0
-"""Where it ends at the latest, in nats from 1."""
+"""The distance from 1, in nats, that ends the search at the latest."""
 
 
 class StepSize(NamedTuple):
     """Dual averaging of the logarithm of the step size.
 
     Attributes:
-        log_step: `Float[Array, ""]`, what the next draw is made with.
-        log_average: `Float[Array, ""]`, what remains in the end.
-        error: `Float[Array, ""]`, by how much acceptance has been below what is wanted, averaged.
-        anchor: `Float[Array, ""]`, where steps are drawn to.
-        draws: `Int[Array, ""]`, draws made since it was begun.
+        log_step: `Float[Array, ""]`, of the next draw.
+        log_average: `Float[Array, ""]`, the average that becomes the final step size.
+        error: `Float[Array, ""]`, the average by which acceptance has been below its target.
+        anchor: `Float[Array, ""]`, the value to which steps are drawn.
+        draws: `Int[Array, ""]`, the number of draws since the beginning.
     """
 
     log_step: Array
@@ -55,13 +55,13 @@ class StepSize(NamedTuple):
 
 
 def begun(log_step: Array) -> StepSize:
-    """Returns dual averaging from a first guess on, which is rather too small than too large."""
+    """Returns dual averaging at its beginning, from a first guess, better too small than too large."""
     zero = jnp.zeros_like(log_step)
     return StepSize(log_step, zero, zero, jnp.log(10.0).astype(zero.dtype) + log_step, zero.astype(jnp.int32))
 
 
 def adapted(step: StepSize, acceptance: Array, target: Array) -> StepSize:
-    """Returns the step size after a draw of this acceptance probability."""
+    """Returns the step size after a draw with this acceptance probability."""
     count = step.draws + 1
     number = count.astype(step.log_step.dtype)
     weight = 1.0 / (number + STABILIZATION)
@@ -73,14 +73,14 @@ def adapted(step: StepSize, acceptance: Array, target: Array) -> StepSize:
 
 
 def settled(step: StepSize, *, pool: bool) -> StepSize:
-    """Returns the averages as the step sizes of all chains; what has made no draw stays as it is.
+    """Returns the averages as the final step sizes; those of chains that made no draw stay unchanged.
 
-    If they are pooled, chains whose step sizes are alike have the same one, the median; chains that differ keep their
-    own. They differ where the target is narrower in one place than in another, as a funnel is: one step size for all
-    would be too long for the chains that are in the narrow part, whose trajectories diverge.
+    If chains are pooled and their step sizes are alike, all get the median; if they differ, each keeps its own. They
+    differ where the target is narrower in one place than in another, as a funnel is: one step size for all would be too
+    long for the chains in the narrow part, whose trajectories would diverge.
 
     Args:
-        step: Of all chains. It is done by NumPy, so that XLA compiles nothing for it.
+        step: The step sizes of all chains. They are computed by NumPy, so that XLA compiles nothing for them.
         pool: Whether chains learn together.
     """
     log_step: NDArray[Any] = np.where(np.asarray(step.draws) > 0, step.log_average, step.log_step)
@@ -93,10 +93,10 @@ def settled(step: StepSize, *, pool: bool) -> StepSize:
 class Search(NamedTuple):
     """A search for a first step size.
 
-    It is the first power of 2, up from 1 if one such step is accepted, else down, of which the opposite is true.
+    It tries powers of 2: upwards from 1 if a step of 1 is accepted, until one is not, else downwards, until one is.
 
     Attributes:
-        log_step: `Float[Array, ""]`, what is tried.
+        log_step: `Float[Array, ""]`, the step that is tried.
         direction: `Float[Array, ""]`, 1 or -1; 0 before the first try.
         is_found: `Bool[Array, ""]`.
     """
@@ -107,12 +107,12 @@ class Search(NamedTuple):
 
 
 class Start(NamedTuple):
-    """Where a step is tried.
+    """The state of a chain from which a step is tried.
 
     Attributes:
-        position: Of the chain, `Float[Array, "dim"]`.
-        log_density: `Float[Array, ""]`, there.
-        gradient: `Float[Array, "dim"]`, there.
+        position: `Float[Array, "dim"]`.
+        log_density: `Float[Array, ""]`.
+        gradient: `Float[Array, "dim"]`.
         momentum: `Float[Array, "dim"]`, standard normal.
         scale: The metric.
     """
@@ -128,14 +128,14 @@ class Start(NamedTuple):
         return self.momentum + 0.5 * jnp.exp(search.log_step) * whitened(self.scale, self.gradient)
 
     def ahead(self, search: Search) -> Array:
-        """The position at its end."""
+        """The position at the end of the step that is tried."""
         return self.position + jnp.exp(search.log_step) * widened(self.scale, self.half(search))
 
     def judged(self, search: Search, value: Array, slope: Array) -> Search:
-        """What is tried next, given the log density and its gradient at the end."""
+        """The search after a try, given the log density and its gradient at the end of the step."""
         end = self.half(search) + 0.5 * jnp.exp(search.log_step) * whitened(self.scale, slope)
         log_ratio = value - self.log_density + 0.5 * jnp.sum(self.momentum**2) - 0.5 * jnp.sum(end**2)
-        is_accepted = log_ratio > jnp.log(SEARCHED_ACCEPTANCE)  # not where it is NaN
+        is_accepted = log_ratio > jnp.log(SEARCHED_ACCEPTANCE)  # false for NaN
         wanted = jnp.where(is_accepted, 1.0, -1.0).astype(search.direction.dtype)
         direction = jnp.where(search.direction == 0.0, wanted, search.direction)
         is_found = (wanted != direction) | (jnp.abs(search.log_step) > SEARCHED_FAR)
@@ -144,6 +144,6 @@ class Start(NamedTuple):
 
 
 def searching(log_density: Array) -> Search:
-    """Returns the search before its first try, of a chain with this log density."""
+    """Returns the search before its first try; its numbers have the dtype of the log density."""
     zero = jnp.zeros_like(log_density)
     return Search(zero, zero, jnp.bool_(False))

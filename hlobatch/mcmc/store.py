@@ -1,6 +1,6 @@
-"""Draws piece by piece -> arrays of all draws, in memory or in files, to which another run may add.
+"""Pieces of draws -> arrays of all draws, in memory or in files, to which another run may add.
 
-Chains are not all equally far, so that each piece has for each chain its own place.
+Chains are not equally far, so each piece has a place of its own for each chain.
 """
 
 from __future__ import annotations
@@ -17,26 +17,27 @@ from hlobatch.mcmc.errors import ArgumentError
 
 
 class Store:
-    """What has been drawn.
+    """The draws and statistics of a run.
 
     Attributes:
         draws: Pytree of `[chains, draws, ...]`.
         statistics: By name, `[chains, draws]`.
-        folder: Where it is kept, if not in memory.
+        folder: The folder of the files; None in memory.
     """
 
     def __init__(self, like: Any, chains: int, draws: int, folder: Path | None, *, is_begun: bool = False) -> None:
-        """Makes room.
+        """Allocates the arrays.
 
         Args:
-            like: Pytree of what one draw of one chain is, with shapes and dtypes.
-            chains: How many.
-            draws: Of each chain.
-            folder: Where arrays are kept as `.npy` files that are mapped into memory; None keeps them in memory.
+            like: Pytree of one draw of one chain, with shapes and dtypes.
+            chains: The number of chains.
+            draws: The number of draws of each chain.
+            folder: The folder in which arrays are kept as `.npy` files that are mapped into memory; None keeps them in
+                memory.
             is_begun: Whether the folder has draws that these follow.
 
         Raises:
-            ArgumentError: Names of parameters are none of files, or the folder has other files of these names.
+            ArgumentError: Names of parameters cannot be names of files, or the folder has other files of these names.
         """
         paths, structure = jax.tree.flatten_with_path(like)
         names = [jax.tree_util.keystr(path, simple=True, separator=".") or "draws" for path, _ in paths]
@@ -61,8 +62,8 @@ class Store:
         Args:
             draws: Pytree of `[chains, rows, ...]`.
             statistics: `[chains, rows, statistics]`.
-            kept: `Bool[ndarray, "chains rows"]`: which rows are kept.
-            place: `Int[ndarray, "chains rows"]`: where among the draws.
+            kept: `Bool[ndarray, "chains rows"]`, the rows that are kept.
+            place: `Int[ndarray, "chains rows"]`, their positions among the draws.
         """
         chain, row = np.nonzero(kept)
         to = place[chain, row]
@@ -72,7 +73,7 @@ class Store:
             self.statistics[name][chain, to] = statistics[chain, row, number]
 
     def flush(self, counts: NDArray[np.int64]) -> None:
-        """Writes to the files what is still in memory, and to one of them how many draws each chain has."""
+        """Writes changes to the files, and the numbers of draws of the chains to another file."""
         if self.folder is None:
             return
         np.save(self.folder / "counts.npy", counts)
@@ -82,7 +83,7 @@ class Store:
 
 
 def _check_names(names: list[str]) -> None:
-    """Raises an error if names of parameters are no names of files, or not different ones."""
+    """Raises an error if names of parameters cannot be names of files, or are not distinct."""
     for name in names:
         if "/" in name or "\\" in name or "\0" in name or name in {"counts", "state"} or name.startswith("stats."):
             raise ArgumentError(
@@ -97,7 +98,7 @@ def _check_names(names: list[str]) -> None:
 
 
 def _mapped(path: Path, shape: tuple[int, ...], dtype: np.dtype[Any], *, is_begun: bool) -> NDArray[Any]:
-    """An array in a file, with what the file has if draws have begun."""
+    """An array in a file; if draws have begun, with those that are in the file."""
     if not path.exists():
         return np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape)
     if not is_begun:
@@ -113,7 +114,7 @@ def _mapped(path: Path, shape: tuple[int, ...], dtype: np.dtype[Any], *, is_begu
     longer = path.with_suffix(".new")
     array: NDArray[Any] = np.lib.format.open_memmap(longer, mode="w+", dtype=dtype, shape=shape)
     array[:, : before.shape[1]] = before
-    longer.replace(path)  # of which the array is that of before
+    longer.replace(path)  # of which the array is a mapping already
     return array
 
 

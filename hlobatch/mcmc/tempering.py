@@ -1,6 +1,6 @@
-"""Log likelihoods of particles -> how far the next temperature may be, what that adds to the evidence, who goes on.
+"""Log likelihoods of particles -> the next temperature, its contribution to the evidence, and the resampled particles.
 
-By NumPy, since it is a small share of the work, and nothing is compiled for it.
+This is done in NumPy: it is a small share of the work, and needs no compilation.
 
 Reference:
     Del Moral, Doucet and Jasra, "Sequential Monte Carlo samplers", JRSS B 68, 2006.
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 HALVINGS: Final = 100
-"""Of the interval in which the next temperature lies: more than a double has bits."""
+"""How often the interval of the next temperature is halved: more often than a double has bits."""
 
 Floats = NDArray[np.float64]
 
@@ -32,18 +32,18 @@ def effective_share(log_weights: Floats) -> float:
 
 
 def log_mean_exp(values: Floats) -> float:
-    """Returns the logarithm of the mean of what these are logarithms of."""
+    """Returns the logarithm of the mean of numbers, given their logarithms."""
     most = values.max()
     return float(most + np.log(np.exp(values - most).mean()))
 
 
 def next_temperature(log_likelihood: Floats, temperature: float, share: float) -> float:
-    """Returns the temperature at which particles of this one have so large an effective share; 1 if they have more.
+    """Returns the next temperature: the one that leaves particles the given effective share, at most 1.
 
     Args:
-        log_likelihood: Of the particles.
-        temperature: Of theirs.
-        share: That is wanted, between 0 and 1.
+        log_likelihood: The log likelihoods of the particles.
+        temperature: Their present temperature.
+        share: The effective share, between 0 and 1, that particles have once weighted for the next temperature.
     """
     if _share_after(log_likelihood, 1.0 - temperature) >= share:
         return 1.0
@@ -58,16 +58,16 @@ def next_temperature(log_likelihood: Floats, temperature: float, share: float) -
 
 
 def _share_after(log_likelihood: Floats, step: float) -> float:
-    """The effective share after a step, of which particles without likelihood are no part."""
+    """The effective share after a step of the temperature; particles of likelihood 0 have no weight, even at step 0."""
     return effective_share(np.where(np.isneginf(log_likelihood), -np.inf, step * log_likelihood))
 
 
 def resampled(log_weights: Floats, uniform: float) -> NDArray[np.int64]:
-    """Returns which particle each of as many others comes from, each about as often as its weight says (systematic).
+    """Returns the indices of as many particles, chosen by weight (systematic resampling).
 
     Args:
-        log_weights: Of the particles.
-        uniform: Between 0 and 1.
+        log_weights: The log weights of the particles.
+        uniform: A random number between 0 and 1.
 
     Examples:
         >>> resampled(np.log([0.5, 0.25, 0.25, 1e-30]), 0.5)

@@ -1,4 +1,4 @@
-"""Draws and their statistics -> what arviz takes: the only module that needs arviz."""
+"""Draws and their statistics -> arviz's form; this is the only module that needs arviz."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 
 def to_arviz(draws: Any, stats: Mapping[str, NDArray[Any]], **kwargs: Any) -> Any:
-    """Returns the draws as arviz has them.
+    """Returns the draws in arviz's form.
 
     Args:
-        draws: Pytree of `[chains, draws, ...]`. A variable is called after its place in it, as in `theta.0`.
+        draws: Pytree of `[chains, draws, ...]`. A variable is named after its path in the tree, as in `theta.0`.
         stats: By name, `[chains, draws]`.
         **kwargs: Passed on to `arviz.from_dict`.
 
@@ -22,7 +22,7 @@ def to_arviz(draws: Any, stats: Mapping[str, NDArray[Any]], **kwargs: Any) -> An
         ImportError: arviz is not installed.
     """
     try:
-        import arviz  # noqa: PLC0415  # nothing else needs it
+        import arviz  # noqa: PLC0415  # optional
     except ImportError as error:
         raise ImportError("to_arviz needs arviz: pip install 'hlobatch[mcmc]'.") from error
     paths, _ = jax.tree.flatten_with_path(draws)
@@ -30,7 +30,7 @@ def to_arviz(draws: Any, stats: Mapping[str, NDArray[Any]], **kwargs: Any) -> An
         jax.tree_util.keystr(path, simple=True, separator=".") or "position": np.asarray(leaf) for path, leaf in paths
     }
     groups = {"posterior": posterior, "sample_stats": dict(stats)}
-    from_dict: Any = arviz.from_dict  # whose parameters are others from 1.0 on
+    from_dict: Any = arviz.from_dict  # which has other parameters from 1.0 on
     if int(arviz.__version__.partition(".")[0]) >= 1:
         return from_dict(groups, **kwargs)
     return from_dict(**groups, **kwargs)

@@ -1,7 +1,7 @@
-"""How long the warm-up is -> the windows of draws that the metric is estimated from.
+"""The length of the warm-up -> the windows of draws from which the metric is estimated.
 
-First the chains get to where the target is, then come windows of 25, 50, 100 … draws, each of which makes the metric of
-the next, then the step size is adapted to the last one.
+First the chains move to the target, then come windows of 25, 50, 100 … draws, each of which makes the metric for the
+next, then the step size is adapted to the last metric.
 
 Reference:
     Stan Reference Manual, "Automatic parameter tuning": the same numbers.
@@ -15,11 +15,11 @@ FIRST: Final = 75
 WINDOW: Final = 25
 LAST: Final = 50
 SHORTEST: Final = 20
-"""Draws of a warm-up below which there is no window."""
+"""The fewest draws of a warm-up that has a window."""
 
 
 class Window(NamedTuple):
-    """Draws from `start` on, and before `end`, counted from the beginning of the warm-up."""
+    """The draws from `start` on and before `end`, counted from the beginning of the warm-up."""
 
     start: int
     end: int
