@@ -31,7 +31,7 @@ LANES_OF_HOSTS: Final = (256, 512, 1024)
 LANES_OF_DEVICES: Final = tuple(4**n for n in range(5, 11))
 """Lanes up to a million: a device computes for thousands at a time."""
 MEASURED: Final = tuple(field.name for field in fields(Profile) if field.type != "str")
-FOLLOWS: Final = ("step_operations", "kernel_step_operations", "cheap_operations", "test_operations")
+FOLLOWS: Final = ("step_operations", "cheap_operations", "test_operations")
 
 
 def two_ways(x: Any, turns: Any) -> Any:
@@ -71,8 +71,8 @@ class Turns:
         work: Operations of all blocks once, per lane.
     """
 
-    def __init__(self, lanes: int, turns: int, *, one_kernel: bool) -> None:
-        switches = hb.Optimizations(if_conversion=False, one_kernel=one_kernel)
+    def __init__(self, lanes: int, turns: int) -> None:
+        switches = hb.Optimizations(if_conversion=False, kernels=False)
         function = hb.batch(
             two_ways, dispatch="chain", schedule="most_lanes", lanes=lanes, threads=1, optimizations=switches
         )
@@ -114,12 +114,6 @@ def busy(lanes: Sequence[int], times: Sequence[float]) -> int:
     return max(n for n, time in zip(lanes, times, strict=True) if time < 2 * min(times))
 
 
-def find(operation_ns: float) -> float:
-    """Nanoseconds for a step of one vector of lanes in a run that is one kernel, without its operations."""
-    turns = Turns(16, 20_000, one_kernel=True)
-    return (turns.measured() - operation_ns * turns.work * turns.lanes) * turns.turns / turns.steps
-
-
 def thread() -> float:
     """Nanoseconds that a run which is over at once takes longer in two threads than in one."""
     args = jnp.ones(64, jnp.float32), jnp.full(64, 3, jnp.int32)
@@ -137,7 +131,7 @@ def test() -> float:
 
 
 def caches(root: Path = Path("/sys/devices/system/cpu")) -> dict[str, int]:
-    """The sizes of the smallest cache for data and of the largest that a core has for itself, where Linux tells."""
+    """The size of the largest cache for data that a core has for itself, where Linux tells."""
     sizes: dict[int, int] = {}
     for cache in root.glob("cpu0/cache/index*"):
         kind, level, size, shared = (
@@ -147,7 +141,7 @@ def caches(root: Path = Path("/sys/devices/system/cpu")) -> dict[str, int]:
         is_own = shared == (siblings.read_text().strip() if siblings.exists() else "0")
         if kind != "Instruction" and is_own and size.endswith("K"):
             sizes[int(level)] = 1024 * int(size[:-1])
-    return {"cache_bytes": sizes[min(sizes)], "core_bytes": sizes[max(sizes)]} if sizes else {}
+    return {"core_bytes": sizes[max(sizes)]} if sizes else {}
 
 
 def profile() -> Profile:
@@ -159,11 +153,11 @@ def profile() -> Profile:
     platform = jax.default_backend()
     target = target_of(platform)
     lanes = LANES_OF_HOSTS if target.is_host else LANES_OF_DEVICES
-    all_turns = [Turns(n, max(200, 2**21 // n), one_kernel=False) for n in lanes]
+    all_turns = [Turns(n, max(200, 2**21 // n)) for n in lanes]
     times = [turns.measured() for turns in all_turns]
     measured: dict[str, Any] = operations_and_kernels(all_turns, times)
     if target.is_host:
-        measured |= {"find_ns": find(measured["operation_ns"]), **caches()}
+        measured |= caches()
     else:
         measured |= {"test_ns": test(), "busy_lanes": busy(lanes, times)}
     if target.divides and target.threads > 1:

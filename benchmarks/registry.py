@@ -47,21 +47,8 @@ SWITCHES: Final = (
 )
 
 MECHANISMS: Final = (
-    "ablation_beginning",
-    "ablation_exchange",
-    "ablation_held",
-    "ablation_held_rows",
-    "ablation_trigonometry",
-    "ablation_reductions",
-    "ablation_contractions",
-    "ablation_stack_loops",
-    "ablation_twofold",
-    "ablation_turns_at_once",
-    "ablation_riders",
-    "ablation_packing",
     "ablation_block_groups",
     "ablation_call_frames",
-    "ablation_turns_of_all",
 )
 
 MODULES: Final = {

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import partial
 from operator import attrgetter
 from types import CellType, FunctionType
 from typing import Any, Final
@@ -40,8 +40,7 @@ from jax.extend.random import threefry2x32_p
 from jax.interpreters import ad, batching, mlir
 from jaxlib.mlir.dialects._ods_common import _cext as _bindings  # type: ignore[attr-defined]
 
-from hlobatch import config
-from hlobatch.jax_primitives import Batched, batched
+from hlobatch.jax_primitives import CALLS
 
 try:
     from jax._src.core import DebugInfo as _DebugInfo
@@ -66,7 +65,6 @@ __all__ = [
     "HOST_EFFECTS",
     "NOT_MAPPED",
     "ClosedJaxpr",
-    "Compilation",
     "Half",
     "Literal",
     "PassManager",
@@ -79,7 +77,6 @@ __all__ = [
     "called_by",
     "calls_of_libraries",
     "checkpointed_by_jax",
-    "compiler_options",
     "default_device",
     "differentiated_by",
     "done_on_host",
@@ -109,14 +106,12 @@ __all__ = [
     "jaxpr_of",
     "keys_of",
     "known_platforms",
-    "leaves_passes_out",
     "looked_for",
     "lower_as_jax",
     "lower_to_stablehlo",
     "lowering_platforms",
     "make_context",
     "make_plain_context",
-    "makes_small_fusions",
     "mapped_first",
     "mapped_size",
     "may_be_folded",
@@ -149,53 +144,6 @@ __all__ = [
 ]
 
 
-_SEQUENTIAL: Final[dict[str, Any]] = {"xla_cpu_scheduler_type": "CPU_SCHEDULER_TYPE_MEMORY_OPTIMIZED"}
-_FUSIONS_OF_ONE: Final[dict[str, Any]] = {"xla_cpu_use_fusion_emitters": False}  # unknown from jaxlib 0.12 on
-_WIDE_VECTORS: Final[dict[str, Any]] = {"xla_cpu_prefer_vector_width": 512}  # bits, or the processor's width
-_LITTLE_UNROLLED: Final[dict[str, Any]] = {"xla_backend_optimization_level": 2}
-_PASSES_LEFT_OUT: Final = "xla_disable_hlo_passes"
-_PASSES_ON_LOOPS: Final = (
-    "simplify-while-loops",
-    "while-loop-invariant-code-motion",
-    "while-loop-trip-count-annotator",
-    "small-while-loop-hoisting",
-)
-_TREES: Final = "tree_reduction_rewriter"
-_ALL_OPTIONS: Final = _SEQUENTIAL | _FUSIONS_OF_ONE | _WIDE_VECTORS | _LITTLE_UNROLLED | {_PASSES_LEFT_OUT: ""}
-
-
-@dataclass(frozen=True)
-class Compilation:
-    """The compiler options that a run needs on a CPU.
-
-    Attributes:
-        whole_kernels: Whether each kernel is to run in one thread. XLA divides a kernel among threads by the bytes of
-            its operands. That counts a whole stack where a pop reads one frame of it, and a pop of 1,024 lanes then
-            takes four times as long.
-        one_kernel: Whether the whole run is to be one kernel. Its emitter calls no library for contractions, and needs
-            the small fusions that XLA makes for its older emitters: larger ones compute values more than once. Where
-            XLA makes small fusions, it also turns scatters into loops. Vectors are as wide as the processor's. Loops
-            stay as they are: loop-invariant code is in a loop because it is wanted only if the loop turns, and LLVM
-            moves out the rest. Reductions are not turned into trees.
-        little_unrolled: Whether loops are to be unrolled little: they are over many lanes, or each kernel has few.
-            LLVM's level 3 unrolls twice as many loops as level 2. That takes longer to compile, and, in a kernel of a
-            thousand loops, to run, since a processor caches few decoded instructions.
-    """
-
-    whole_kernels: bool = False
-    one_kernel: bool = False
-    little_unrolled: bool = False
-
-    def passes_left_out(self) -> str:
-        """Names of the passes that XLA is to leave out, separated by commas."""
-        without = {
-            "cpu-parallel-task-assigner": self.whole_kernels or self.one_kernel,
-            "dot-library-rewriter": self.one_kernel,
-            **dict.fromkeys((*_PASSES_ON_LOOPS, _TREES), self.one_kernel),
-        }
-        return ",".join(name for name, is_left_out in without.items() if is_left_out)
-
-
 def jaxpr_of(function: Callable[..., list[Any]], avals: Sequence[Any]) -> ClosedJaxpr:
     """The jaxpr of a function from arrays to a list of arrays, faster than ``jax.make_jaxpr``.
 
@@ -210,49 +158,6 @@ def jaxpr_of(function: Callable[..., list[Any]], avals: Sequence[Any]) -> Closed
 
 
 _STATEMENT: Final[Any] = _DebugInfo("jit", "statement", None, None) if _trace is not None else None
-
-
-@cache
-def compiler_options(how: Compilation) -> dict[str, Any]:
-    """The options for XLA where it compiles for a CPU.
-
-    Options that a release does not know are left out. On a CPU, operations run one after the other: blocks have many
-    operations of a microsecond or less, and handing half of them to another thread takes longer than running them. A
-    vector width in ``XLA_FLAGS`` has precedence. There are no options for a GPU: making loops and conditionals nodes of
-    a CUDA graph gives wrong values (``test/py/captured_loops.mlir``).
-    """
-    passes = how.passes_left_out()
-    wanted = _SEQUENTIAL | ({_PASSES_LEFT_OUT: passes} if passes else {})
-    wanted |= _FUSIONS_OF_ONE if how.one_kernel else {}
-    wanted |= _WIDE_VECTORS if how.one_kernel and not config.names_xla_flag(*_WIDE_VECTORS) else {}
-    wanted |= _LITTLE_UNROLLED if how.little_unrolled else {}
-    return {name: value for name, value in wanted.items() if name not in _unknown_options()}
-
-
-def makes_small_fusions() -> bool:
-    """Whether XLA, asked for one kernel, makes the fusions of its older emitters, and loops of scatters."""
-    return _FUSIONS_OF_ONE.keys().isdisjoint(_unknown_options())
-
-
-def leaves_passes_out() -> bool:
-    """Whether XLA, asked for one kernel, moves no code out of loops, and makes no trees of reductions."""
-    return _PASSES_LEFT_OUT not in _unknown_options()
-
-
-@cache
-def _unknown_options() -> frozenset[str]:
-    """The options that XLA does not know. All are tried at once first, as each try takes ten milliseconds."""
-    if _are_known(_ALL_OPTIONS):
-        return frozenset()
-    return frozenset(name for name, value in _ALL_OPTIONS.items() if not _are_known({name: value}))
-
-
-def _are_known(options: dict[str, Any]) -> bool:
-    try:
-        jax.jit(lambda: 0, compiler_options=options).lower().compile()
-    except jax.errors.JaxRuntimeError:
-        return False
-    return True
 
 
 NOT_MAPPED = None
@@ -556,14 +461,13 @@ def is_for_one_device(ctx: Any) -> bool:
     return isinstance(around, _ShardingContext) and around.num_devices == 1 and not is_for_export(ctx)
 
 
-def lower_to_stablehlo(traced: Any, platforms: tuple[str, ...], *, random_in_loops: bool = False) -> Any:
-    """The StableHLO module of a function that ``jax.jit`` has traced.
+def lower_to_stablehlo(traced: Any, platforms: tuple[str, ...]) -> Any:
+    """The module of what ``jax.jit`` traced.
 
     On a CPU, JAX draws random numbers (``threefry2x32``) in a loop of five turns, to spare XLA the code. Each turn is
-    some thirty kernels of a few words per lane; unrolled, it is one, unless ``random_in_loops`` leaves it to JAX. The
-    words are the same.
+    some thirty kernels of a few words per lane; unrolled, it is one. The words are the same.
     """
-    unroll = platforms == ("cpu",) and not random_in_loops and _threefry2x32_unrolled is not None
+    unroll = platforms == ("cpu",) and _threefry2x32_unrolled is not None
     rules = ((threefry2x32_p, _threefry2x32_unrolled),) if unroll else None
     parameters = mlir.LoweringParameters(override_lowering_rules=rules)
     return traced.lower(lowering_platforms=platforms, _private_parameters=parameters).compiler_ir("stablehlo")
@@ -788,12 +692,9 @@ def public_primitives() -> frozenset[str]:
     return frozenset(p.name for module in modules for p in vars(module).values() if isinstance(p, Primitive))
 
 
-_CALLS: Final = batched(Batched.CALL)
-
-
 def called_by(equation: Any) -> Any:
-    """The closed jaxpr that an equation calls; None if it is no plain call."""
-    if equation.primitive.name not in _CALLS:
+    """The closed jaxpr that an equation calls, if that is all it does."""
+    if equation.primitive.name not in CALLS:
         return None
     params = equation.params
     if "_prim" in params:  # from jax 0.12 on, a class with a method for its code

@@ -40,8 +40,3 @@ def profile() -> Path | None:
 def own_code() -> str | None:
     """Which threads of a GPU run code of lanes (``HLOBATCH_OWN_CODE``); None for those that are expected to win."""
     return os.environ.get("HLOBATCH_OWN_CODE") or None
-
-
-def names_xla_flag(name: str) -> bool:
-    """Whether ``XLA_FLAGS`` sets an XLA flag."""
-    return name in os.environ.get("XLA_FLAGS", "")

@@ -321,7 +321,7 @@ def export(
         raise no_effects_in_files(plan)
     batch = call.size if isinstance(call.size, int) and call.size else None
     size = jax.export.symbolic_shape("b")[0] if batch is None else batch
-    strategy = plan.strategy(size, is_alone=False)
+    strategy = plan.strategy(size)
     layout = plan.layout(strategy, plan.declared_depth, grows=False)
     exported = _exported(plan, layout.input_avals, named)
     request = plan.request(strategy, layout, keep_state=False, embed_captures=True, marks_stopped=True)

@@ -1,37 +1,15 @@
-"""The table of JAX's primitives: the StableHLO operation of each, how it is batched, its cost, and other properties.
+"""The table of JAX's primitives: what each takes, and what may be done with it.
 
-Every list of primitives in another module is a view of this table. A primitive that is not in it is batched by
-``jax.vmap``, and nothing else is known of it; a test checks the installed JAX's primitives against the table.
+Every list of primitives that another module goes by is a view of this table. Nothing is known of a primitive that it
+does not name; a test walks those of the installed JAX and lists such.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, Flag, auto
 from typing import Final, final
-
-
-class Batched(Enum):
-    """How a primitive on one lane becomes one on all lanes, which are the last axis.
-
-    Attributes:
-        EACH: Unchanged: it works on each element by itself.
-        AXES: Unchanged: it works along axes that are counted from the first, before the axis of lanes.
-        OWN: By a rule of its own.
-        CONTROL: By batching the jaxprs inside it.
-        CALL: By inlining the jaxpr that it calls.
-        WORDS: By operations on a key's words, since it draws from a key, or makes one.
-        VMAP: By ``jax.vmap``.
-    """
-
-    EACH = "each"
-    AXES = "axes"
-    OWN = "own"
-    CONTROL = "control"
-    CALL = "call"
-    WORDS = "words"
-    VMAP = "vmap"
 
 
 class Costs(Enum):
@@ -49,29 +27,27 @@ class Costs(Enum):
 
 
 class Trait(Flag):
-    """Other properties of a primitive.
+    """What is true of a primitive.
 
     Attributes:
-        KERNEL: XLA emits it into one kernel on a CPU, in which no library but that of C is called.
-        CODE: It has a rule in ``kernels/``, which emits LLVM IR for one lane.
-        TURNS: LLVM vectorizes it, so that several turns of a loop may become one.
-        LIBM: LLVM calls the C library for each element.
-        READS: Its result is some elements of its first operand.
-        UPDATES: Its result is its first operand with some elements changed.
-        VIEW: Its result would be a NumPy view of its first operand.
-        FUSED: XLA fuses it into whatever reads its result.
-        FREE: XLA does not move it out of a loop in which it is invariant, unless it moves a user of its result.
-        ALIASES: In hlobatch's LLVM IR, its result may share memory with its first operand.
-        LOOP: It is a loop.
+        CODE: It has a rule in ``kernels/``, which makes LLVM IR of one lane of it.
+        CONTROL: It runs code of its own, as a loop or a branch.
+        CALL: It only calls code, which takes its place.
+        READS: It gives some elements of its first operand.
+        UPDATES: It gives back its first operand with some elements changed.
+        VIEW: Its result is, in NumPy, a view of its first operand.
+        FUSED: XLA makes it part of whatever reads its result.
+        FREE: XLA leaves it in a loop that does not change it, unless it moves what takes its result.
+        ALIASES: In LLVM IR of ours, its result may lie where its first operand does.
+        LOOP: It runs code again and again.
         LAPACK: It calls LAPACK on a CPU.
         FOREIGN: It calls a function that the user has linked.
     """
 
     NONE = 0
-    KERNEL = auto()
     CODE = auto()
-    TURNS = auto()
-    LIBM = auto()
+    CONTROL = auto()
+    CALL = auto()
     READS = auto()
     UPDATES = auto()
     VIEW = auto()
@@ -89,198 +65,193 @@ class Primitive:
     """An entry of the table.
 
     Attributes:
-        becomes: The StableHLO operations that JAX may lower it to; empty if it is lowered to several at once.
-        batched: How it becomes a primitive on all lanes.
-        costs: The cost of an element of its result.
-        traits: Its other properties.
+        costs: What an element of its result takes.
+        traits: What is true of it.
     """
 
-    becomes: tuple[str, ...] = ()
-    batched: Batched = Batched.VMAP
     costs: Costs = Costs.NUMBER
     traits: Trait = Trait.NONE
 
 
 _KNOWN: Final = """
-    # primitive                 becomes                  batched  costs     traits
+    # primitive                 costs     traits
 
-    abs                         abs                      each     number    kernel code turns
-    acos                        -                        each     function  kernel code
-    acosh                       -                        each     function  kernel code
-    add                         add                      each     number    kernel code turns
-    add_any                     add                      each     number    kernel code turns
-    and                         and                      each     number    kernel code turns
-    asin                        -                        each     function  kernel code
-    asinh                       -                        each     function  kernel code
-    atan                        -                        each     function  kernel code
-    atan2                       atan2                    each     function  kernel code libm
-    atanh                       -                        each     function  kernel code
-    bessel_i0e                  -                        each     function  kernel
-    bessel_i1e                  -                        each     function  kernel
-    cbrt                        cbrt                     each     function  kernel code libm
-    ceil                        ceil                     each     number    kernel code turns
-    clamp                       clamp                    each     number    kernel code turns
-    clz                         count_leading_zeros      each     number    kernel code
-    complex                     complex                  each     number    kernel code
-    conj                        -                        each     number    kernel code
-    convert_element_type        convert                  each     number    kernel code turns
-    copy                        -                        each     number    kernel code turns
-    cos                         cosine                   each     function  kernel code libm
-    cosh                        -                        each     function  kernel code
-    digamma                     -                        each     function  kernel
-    div                         divide                   each     number    kernel code turns
-    eq                          compare                  each     number    kernel code turns
-    eq_to                       compare                  each     number    kernel code
-    erf                         -                        each     function  kernel code
-    erf_inv                     -                        each     function  kernel code
-    erfc                        -                        each     function  kernel code
-    exp                         exponential              each     function  kernel code turns
-    exp2                        -                        each     function  kernel code turns
-    expm1                       exponential_minus_one    each     function  kernel code turns
-    floor                       floor                    each     number    kernel code turns
-    ge                          compare                  each     number    kernel code turns
-    gt                          compare                  each     number    kernel code turns
-    igamma                      -                        each     function
-    igamma_grad_a               -                        each     function
-    igammac                     -                        each     function
-    imag                        imag                     each     number    kernel code
-    integer_pow                 -                        each     number    kernel code turns
-    is_finite                   is_finite                each     number    kernel code turns
-    le                          compare                  each     number    kernel code turns
-    le_to                       compare                  each     number    kernel code
-    lgamma                      -                        each     function  kernel code
-    log                         log                      each     function  kernel code turns
-    log1p                       log_plus_one             each     function  kernel code turns
-    log2                        -                        each     function  kernel
-    logistic                    logistic                 each     function  kernel code turns
-    lt                          compare                  each     number    kernel code turns
-    lt_to                       compare                  each     number    kernel code
-    max                         maximum                  each     number    kernel code turns
-    min                         minimum                  each     number    kernel code turns
-    mul                         multiply                 each     number    kernel code turns
-    mulhi                       -                        each     number
-    ne                          compare                  each     number    kernel code turns
-    neg                         negate                   each     number    kernel code turns
-    nextafter                   -                        each     number    kernel code
-    not                         not                      each     number    kernel code turns
-    one_minus_square            -                        each     number    kernel code
-    or                          or                       each     number    kernel code turns
-    polygamma                   -                        each     function
-    population_count            popcnt                   each     number    kernel code
-    pow                         power                    each     function  kernel code libm
-    real                        real                     each     number    kernel code
-    reduce_precision            reduce_precision         each     number    kernel code
-    regularized_incomplete_beta -                        each     function
-    rem                         remainder                each     number    kernel code turns
-    round                       round_nearest_afz,round_nearest_even each     number    kernel code turns
-    rsqrt                       rsqrt                    each     number    kernel code turns
-    select_n                    select                   each     number    kernel code turns
-    shift_left                  shift_left               each     number    kernel code turns
-    shift_right_arithmetic      shift_right_arithmetic   each     number    kernel code turns
-    shift_right_logical         shift_right_logical      each     number    kernel code turns
-    sign                        sign                     each     number    kernel code turns
-    sin                         sine                     each     function  kernel code libm
-    sinh                        -                        each     function  kernel code
-    sqrt                        sqrt                     each     number    kernel code turns
-    square                      -                        each     number    kernel code turns
-    stop_gradient               -                        each     number    kernel code
-    sub                         subtract                 each     number    kernel code turns
-    tan                         tan                      each     function  kernel code libm
-    tanh                        tanh                     each     function  kernel code turns
-    threefry2x32                -                        each     random    kernel code
-    xor                         xor                      each     number    kernel code turns
-    zeta                        -                        each     function
+    abs                         number    code
+    acos                        function  code
+    acosh                       function  code
+    add                         number    code
+    add_any                     number    code
+    and                         number    code
+    asin                        function  code
+    asinh                       function  code
+    atan                        function  code
+    atan2                       function  code
+    atanh                       function  code
+    bessel_i0e                  function
+    bessel_i1e                  function
+    cbrt                        function  code
+    ceil                        number    code
+    clamp                       number    code
+    clz                         number    code
+    complex                     number    code
+    conj                        number    code
+    convert_element_type        number    code
+    copy                        number    code
+    cos                         function  code
+    cosh                        function  code
+    digamma                     function
+    div                         number    code
+    eq                          number    code
+    eq_to                       number    code
+    erf                         function  code
+    erf_inv                     function  code
+    erfc                        function  code
+    exp                         function  code
+    exp2                        function  code
+    expm1                       function  code
+    floor                       number    code
+    ge                          number    code
+    gt                          number    code
+    igamma                      function
+    igamma_grad_a               function
+    igammac                     function
+    imag                        number    code
+    integer_pow                 number    code
+    is_finite                   number    code
+    le                          number    code
+    le_to                       number    code
+    lgamma                      function  code
+    log                         function  code
+    log1p                       function  code
+    log2                        function
+    logistic                    function  code
+    lt                          number    code
+    lt_to                       number    code
+    max                         number    code
+    min                         number    code
+    mul                         number    code
+    mulhi                       number
+    ne                          number    code
+    neg                         number    code
+    nextafter                   number    code
+    not                         number    code
+    one_minus_square            number    code
+    or                          number    code
+    polygamma                   function
+    population_count            number    code
+    pow                         function  code
+    real                        number    code
+    reduce_precision            number    code
+    regularized_incomplete_beta function
+    rem                         number    code
+    round                       number    code
+    rsqrt                       number    code
+    select_n                    number    code
+    shift_left                  number    code
+    shift_right_arithmetic      number    code
+    shift_right_logical         number    code
+    sign                        number    code
+    sin                         function  code
+    sinh                        function  code
+    sqrt                        number    code
+    square                      number    code
+    stop_gradient               number    code
+    sub                         number    code
+    tan                         function  code
+    tanh                        function  code
+    threefry2x32                random    code
+    xor                         number    code
+    zeta                        function
 
-    argmax                      reduce                   axes     number    kernel code
-    argmin                      reduce                   axes     number    kernel code
-    concatenate                 concatenate              axes     number    kernel code
-    cumlogsumexp                -                        axes     number    kernel
-    cummax                      -                        axes     number    kernel code
-    cummin                      -                        axes     number    kernel code
-    cumprod                     -                        axes     number    kernel code
-    cumsum                      -                        axes     number    kernel code
-    reduce_and                  reduce                   axes     number    kernel code
-    reduce_max                  reduce                   axes     number    kernel code
-    reduce_min                  reduce                   axes     number    kernel code
-    reduce_or                   reduce                   axes     number    kernel code
-    reduce_prod                 reduce                   axes     number    kernel code
-    reduce_sum                  reduce                   axes     number    kernel code
-    reduce_xor                  reduce                   axes     number    kernel code
-    rev                         reverse                  axes     number    kernel code view fused
-    sort                        sort                     axes     number    code
-    split                       slice                    axes     number    kernel code fused
-    squeeze                     reshape                  axes     number    kernel code view fused free aliases
+    argmax                      number    code
+    argmin                      number    code
+    concatenate                 number    code
+    cumlogsumexp                number
+    cummax                      number    code
+    cummin                      number    code
+    cumprod                     number    code
+    cumsum                      number    code
+    reduce_and                  number    code
+    reduce_max                  number    code
+    reduce_min                  number    code
+    reduce_or                   number    code
+    reduce_prod                 number    code
+    reduce_sum                  number    code
+    reduce_xor                  number    code
+    rev                         number    code view fused
+    sort                        number    code
+    split                       number    code fused
+    squeeze                     number    code view fused free aliases
 
-    bitcast_convert_type        bitcast_convert          own      number    kernel code
-    broadcast_in_dim            broadcast_in_dim         own      number    kernel code turns view fused free aliases
-    dot_general                 dot_general              own      number    kernel code
-    dynamic_slice               dynamic_slice            own      number    kernel code reads view aliases
-    dynamic_update_slice        dynamic_update_slice     own      number    kernel code updates
-    gather                      gather                   own      number    kernel code reads
-    optimization_barrier        optimization_barrier     own      number    kernel code
-    pad                         pad                      own      number    kernel code
-    random_unwrap               -                        own      number    kernel code
-    random_wrap                 -                        own      number    kernel code
-    reshape                     reshape                  own      number    kernel code view fused free aliases
-    scatter                     scatter                  own      number    kernel code updates
-    scatter-add                 scatter                  own      number    kernel code updates
-    scatter-max                 scatter                  own      number    kernel code updates
-    scatter-min                 scatter                  own      number    kernel code updates
-    scatter-mul                 scatter                  own      number    kernel code updates
-    scatter-sub                 scatter                  own      number    kernel code updates
-    slice                       slice                    own      number    kernel code view fused aliases
-    transpose                   transpose                own      number    kernel code view
+    bitcast_convert_type        number    code
+    broadcast_in_dim            number    code view fused free aliases
+    dot_general                 number    code
+    dynamic_slice               number    code reads view aliases
+    dynamic_update_slice        number    code updates
+    gather                      number    code reads
+    optimization_barrier        number    code
+    pad                         number    code
+    random_unwrap               number    code
+    random_wrap                 number    code
+    reshape                     number    code view fused free aliases
+    scatter                     number    code updates
+    scatter-add                 number    code updates
+    scatter-max                 number    code updates
+    scatter-min                 number    code updates
+    scatter-mul                 number    code updates
+    scatter-sub                 number    code updates
+    slice                       number    code view fused aliases
+    transpose                   number    code view
 
-    cond                        case                     control  number    kernel code
-    scan                        while                    control  number    kernel code loop
-    while                       while                    control  number    kernel code loop
+    cond                        number    control code
+    scan                        number    control code loop
+    while                       number    control code loop
 
-    call_hi_primitive           -                        call     number    kernel
-    closed_call                 -                        call     number    kernel
-    custom_jvp_call             -                        call     number    kernel
-    custom_vjp_call             -                        call     number    kernel
-    jit                         -                        call     number    kernel
-    remat2                      -                        call     number    kernel
+    call_hi_primitive           number    call
+    closed_call                 number    call
+    custom_jvp_call             number    call
+    custom_vjp_call             number    call
+    jit                         number    call
+    remat2                      number    call
 
-    random_bits                 -                        words    random    kernel
-    random_fold_in              -                        words    random    kernel
-    random_seed                 -                        words    number    kernel
-    random_split                -                        words    random    kernel
+    random_bits                 random
+    random_fold_in              random
+    random_seed                 number
+    random_split                random
 
-    cholesky                    -                        vmap     number    code lapack
-    custom_call                 -                        vmap     number    foreign
-    custom_linear_solve         -                        vmap     number    code
-    eig                         -                        vmap     number    lapack
-    eigh                        -                        vmap     number    code lapack
-    empty                       -                        vmap     number    code
-    empty2                      -                        vmap     number    code
-    ffi_call                    -                        vmap     number    foreign
-    geqp3                       -                        vmap     number    lapack
-    geqrf                       -                        vmap     number    code lapack
-    hessenberg                  -                        vmap     number    lapack
-    householder_product         -                        vmap     number    code lapack
-    iota                        iota                     vmap     number    kernel code
-    iota_2x32_shape             -                        vmap     number    code
-    lu                          -                        vmap     number    code lapack
-    lu_pivots_to_permutation    -                        vmap     number    code
-    ormqr                       -                        vmap     number    lapack
-    platform_index              -                        vmap     number    code
-    qr                          -                        vmap     number    code lapack
-    random_clone                -                        vmap     number    kernel
-    reduce                      reduce                   vmap     number    kernel
-    schur                       -                        vmap     number    lapack
-    stack                       -                        vmap     number    kernel code
-    svd                         -                        vmap     number    lapack
-    tile                        -                        vmap     number    kernel
-    triangular_solve            -                        vmap     number    code lapack
-    tridiagonal                 -                        vmap     number    lapack
-    tridiagonal_solve           -                        vmap     number    lapack
-    unstack                     -                        vmap     number    kernel code aliases
+    cholesky                    number    code lapack
+    custom_call                 number    foreign
+    custom_linear_solve         number    code
+    eig                         number    lapack
+    eigh                        number    code lapack
+    empty                       number    code
+    empty2                      number    code
+    ffi_call                    number    foreign
+    geqp3                       number    lapack
+    geqrf                       number    code lapack
+    hessenberg                  number    lapack
+    householder_product         number    code lapack
+    iota                        number    code
+    iota_2x32_shape             number    code
+    lu                          number    code lapack
+    lu_pivots_to_permutation    number    code
+    ormqr                       number    lapack
+    platform_index              number    code
+    qr                          number    code lapack
+    random_clone                number
+    reduce                      number
+    schur                       number    lapack
+    stack                       number    code
+    svd                         number    lapack
+    tile                        number
+    triangular_solve            number    code lapack
+    tridiagonal                 number    lapack
+    tridiagonal_solve           number    lapack
+    unstack                     number    code aliases
 """
-"""``-`` stands for primitives without one StableHLO operation. JAX 0.10 and 0.12 have almost the same primitives; those
-that only one of them has are included. ``custom_call`` is an operation of code that is read from a module.
-"""
-_BATCHED_ALONE: Final = """
+"""JAX 0.10 and 0.12 have the same primitives but for a few; the last that only one of them has are here as well.
+``custom_call`` is an operation of code that is read from a module."""
+_OTHERS: Final = """
     accum_grad_in_ref addupdate after_all all_gather all_gather_done all_gather_invariant all_gather_reduced
     all_gather_reduced_start all_gather_start all_to_all all_to_all_done all_to_all_start approx_top_k axis_index
     box_get box_set broadcast_to call call_exported call_hi_primitive_linearized cholesky_update
@@ -306,27 +277,21 @@ _BATCHED_ALONE: Final = """
 
 
 def _entry(line: str) -> tuple[str, Primitive]:
-    name, becomes, batched, costs, *traits = line.split()
+    name, costs, *traits = line.split()
     found = Trait.NONE
     for trait in traits:
         found |= Trait[trait.upper()]
-    operations = () if becomes == "-" else tuple(f"stablehlo.{each}" for each in becomes.split(","))
-    return name, Primitive(operations, Batched(batched), Costs(costs), found)
+    return name, Primitive(Costs(costs), found)
 
 
 _LINES: Final = [line for line in map(str.strip, _KNOWN.splitlines()) if line and not line.startswith("#")]
-TABLE: Final[Mapping[str, Primitive]] = dict(map(_entry, _LINES)) | dict.fromkeys(_BATCHED_ALONE.split(), Primitive())
-"""The entry of each primitive, by its name."""
+TABLE: Final[Mapping[str, Primitive]] = dict(map(_entry, _LINES)) | dict.fromkeys(_OTHERS.split(), Primitive())
+"""By name of the primitive."""
 
 
 def having(*traits: Trait) -> frozenset[str]:
     """The primitives with at least one of the given traits."""
     return frozenset(name for name, entry in TABLE.items() if any(trait in entry.traits for trait in traits))
-
-
-def batched(*ways: Batched) -> frozenset[str]:
-    """The primitives that are batched in one of the given ways."""
-    return frozenset(name for name, entry in TABLE.items() if entry.batched in ways)
 
 
 def costing(*costs: Costs) -> frozenset[str]:
@@ -339,13 +304,8 @@ def costs_of(name: str) -> Costs:
     return TABLE[name].costs if name in TABLE else Costs.NUMBER
 
 
-def operations(names: Iterable[str]) -> frozenset[str]:
-    """The StableHLO operations that some primitives become."""
-    return frozenset(operation for name in names for operation in TABLE[name].becomes)
-
-
-IN_KERNELS: Final = having(Trait.KERNEL)
-AT_ONCE: Final = having(Trait.TURNS)
+CALLS: Final = having(Trait.CALL)
+CONTROL: Final = having(Trait.CONTROL)
 READS: Final = having(Trait.READS)
 UPDATES: Final = having(Trait.UPDATES)
 VIEWS: Final = having(Trait.VIEW)

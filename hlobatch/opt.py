@@ -110,7 +110,7 @@ def stablehlo(program: Program, options: dict[str, str]) -> Any:
     chosen = Options(max_stack_depth=depth, lanes=int(lanes) if lanes else None, dispatch=dispatch)
     plan = plan_of("module", program, chosen)
     batch = int(options["batch"]) if "batch" in options else jax.export.symbolic_shape("b")[0]
-    strategy = plan.strategy(batch, is_alone=False)
+    strategy = plan.strategy(batch)
     return to_stablehlo(plan.request(strategy, plan.layout(strategy, depth, grows=False), keep_state=False))
 
 

@@ -124,8 +124,8 @@ class Lowered:
 
     @property
     def _strategy(self) -> Strategy:
-        """The strategy for any platform."""
-        return self.plan.strategy(self.call.size, is_alone=False)
+        """How it runs on any platform."""
+        return self.plan.strategy(self.call.size)
 
     @property
     def _inputs(self) -> list[jax.ShapeDtypeStruct]:

@@ -4,8 +4,7 @@
 
 - ``turns``: one turn of the loop: which blocks run next, how inputs enter lanes and results leave them.
 - ``blocks``: a block of the program as a function on the state of a run, for all lanes that stand at it.
-- ``state``: which arrays the loop carries, what enters and leaves them, and the fate of each input.
-- ``idiom``: the form of code that serves any machine; targets have others, for their compilers.
+- ``state``: which arrays the loop carries, what enters and leaves them, and what becomes of each input.
 - ``module``: bringing traced functions into the module that is being built.
 - ``arrays``: choosing, masking, reading and writing rows of arrays of all lanes.
 """

@@ -18,24 +18,19 @@ from functools import cached_property
 from itertools import islice
 from typing import Any
 
-import jax
-
 from hlobatch._jax import func, ir, mlir
 from hlobatch.analysis.block_groups import Groups
 from hlobatch.analysis.machine_flow import never_goes_back
 from hlobatch.lowering.blocks.block import block_functions
 from hlobatch.lowering.blocks.compaction import Widths
-from hlobatch.lowering.idiom import Ahead
 from hlobatch.lowering.module.functions import new_function
-from hlobatch.lowering.module.passes import run_passes
 from hlobatch.lowering.module.scalars import scalar_aval
 from hlobatch.lowering.module.splice import Splicer, type_of
 from hlobatch.lowering.module.while_loop import loop
 from hlobatch.lowering.state import ending
 from hlobatch.lowering.state.captures import Captures, captures
 from hlobatch.lowering.state.layout import LOG, LOGGED, Layout
-from hlobatch.lowering.turns.beginning import beginning_of
-from hlobatch.lowering.turns.dispatch import CASE, EachInOrder, turn_of
+from hlobatch.lowering.turns.dispatch import EachInOrder, turn_of
 from hlobatch.lowering.turns.lanes import Lanes
 from hlobatch.lowering.turns.schedule import Schedule
 
@@ -96,10 +91,8 @@ def to_stablehlo(request: Request, context: Any = None) -> Any:
     with context, ir.Location.name("hlobatch"):
         module = ir.Module.create()
         module.operation.attributes["sym_name"] = ir.StringAttr.get("hlobatch")
-        builder = _Builder(request, module)
-        builder.build()
+        _Builder(request, module).build()
         module.operation.verify()
-        run_passes(module, request.layout.idiom.passes(module, builder.splicer, builder.ahead))
     return module
 
 
@@ -109,22 +102,16 @@ def start_of(request: Request) -> Callable[..., list[Any]]:
     JAX can trace it apart from the module; a module that resumes then goes on from its state.
     """
     reads = captures(request.layout.program)
-    lanes, count = _lanes(request, reads), len(reads.arrays)
+    lanes, count = Lanes(request.layout, request.share), len(reads.arrays)
     last = count + len(request.layout.input_avals)
 
     def start(*operands: Any) -> list[Any]:
         captured, inputs = operands[:count], operands[count:last]
         shared = operands[last:] or lanes.inputs.shared(reads, captured, inputs)
         given = lanes.inputs.named(captured, inputs, shared)
-        return lanes.start(*(given[slot] for slot in lanes.start_reads))
+        return lanes.start(*(given[slot] for slot in lanes.inputs.slots))
 
     return start
-
-
-def _lanes(request: Request, reads: Captures) -> Lanes:
-    """How inputs enter lanes and results leave them."""
-    begins = None if request.form == CASE else beginning_of(request.layout, reads, request.groups)
-    return Lanes(request.layout, request.share, begins)
 
 
 class _Builder:
@@ -133,20 +120,15 @@ class _Builder:
         self.layout = request.layout
         self.module = module
         self.captures: Captures = captures(self.layout.program)
-        self.lanes = _lanes(request, self.captures)
+        self.lanes = Lanes(request.layout, request.share)
         self.inputs = self.lanes.inputs
-        self.ahead: Ahead | None = None
-        self.splicer = Splicer(module, request.platforms, self.layout.idiom.draws_in_loops)
+        self.splicer = Splicer(module, request.platforms)
 
     def build(self) -> None:
         layout, request = self.layout, self.request
         operands = [] if request.embed_captures else list(self.captures.avals)
         operands += layout.input_avals
         operands += layout.shared_slots.values() if request.shared_given else ()
-        if self.lanes.begun_slots:
-            self.ahead = self._ahead(operands)
-            operands += () if request.shared_given else layout.shared_slots.values()
-            operands += self._begun.values()
         operands += layout.slots.values() if request.resume else ()
         operands += [scalar_aval()] if layout.stretches else ()
         size = _symbol_of(layout.inputs)
@@ -174,15 +156,14 @@ class _Builder:
         supply = iter(arguments)
         captured = self._constants() or list(islice(supply, len(self.captures.arrays)))
         inputs = list(islice(supply, len(layout.input_avals)))
-        given = self.request.shared_given or self.ahead is not None
-        shared = list(islice(supply, len(layout.shared_slots))) if given else self._shared(captured, inputs)
+        given, count = self.request.shared_given, len(layout.shared_slots)
+        shared = list(islice(supply, count)) if given else self._shared(captured, inputs)
         fixed = self.inputs.named(captured, inputs, shared)
-        fixed |= dict(zip(self._begun, islice(supply, len(self._begun)), strict=True))
         slots = list(layout.slots.values())
         if self.request.resume:
             state = call(add(self.lanes.resume, slots, "resume"), list(islice(supply, len(slots))))
         else:
-            reads, avals = self.lanes.start_reads, self._avals
+            reads, avals = self.inputs.slots, self._avals
             start = add(self.lanes.start, [avals[slot] for slot in reads], "start")
             state = call(start, [fixed[slot] for slot in reads])
         state = self._loop(state, fixed, list(supply))
@@ -206,34 +187,12 @@ class _Builder:
     # Shapes and dtypes
 
     @cached_property
-    def _begun(self) -> dict[str, jax.ShapeDtypeStruct]:
-        """Shapes and dtypes of the values that all inputs begin with, if they are computed ahead of the loop."""
-        layout = self.layout
-        kinds = {name: layout.slots[slot] for name, slot in self.lanes.begun_slots.items()}
-        return {n: jax.ShapeDtypeStruct((layout.inputs, *layout.event(k)), k.dtype) for n, k in kinds.items()}
-
-    @cached_property
     def _avals(self) -> dict[str, Any]:
         """Shapes and dtypes of the state, and of the values that do not change, by slot."""
         fixed = self.inputs.named(self.captures.avals, self.layout.input_avals, list(self.layout.shared_slots.values()))
-        return {**self.layout.slots, **fixed, **self._begun}
+        return {**self.layout.slots, **fixed}
 
     # What is computed before the loop
-
-    def _ahead(self, operands: Sequence[Any]) -> Ahead:
-        """The function that runs the entry block for all inputs, and computes shared values if they are not given."""
-        request, count = self.request, len(self.layout.input_avals)
-
-        def begin(*arrays: Any) -> list[Any]:
-            supply = iter(arrays)
-            embedded = self.captures.operands() if request.embed_captures else None
-            captured = list(islice(supply, len(self.captures.arrays))) if embedded is None else embedded
-            inputs = list(islice(supply, count))
-            shared = list(supply) if request.shared_given else self.inputs.shared(self.captures, captured, inputs)
-            begun = self.lanes.begin_ahead(self.inputs.named(captured, inputs, shared))
-            return [*(() if request.shared_given else shared), *begun]
-
-        return Ahead(self.layout.idiom.ahead(self.splicer, begin, operands, "begin"), len(operands))
 
     def _shared(self, captured: Sequence[Any], inputs: Sequence[Any]) -> list[Any]:
         """The shared values, computed in the module."""
@@ -258,7 +217,7 @@ class _Builder:
         request = self.request
         groups = [[blocks[i] for i in group] for group in request.groups]
         make = turn_of(request.form, layout)
-        how = request.schedule, request.rounds, layout.idiom.moves_code_out, request.light_ties
+        how = request.schedule, request.rounds, request.light_ties
         turn = make(layout, self.lanes, self.splicer, groups, fixed, self._avals, *how)
         entering = dict(zip(layout.slots, state, strict=True))
         if isinstance(turn, EachInOrder) and not (layout.queue or layout.logs) and never_goes_back(layout.program):

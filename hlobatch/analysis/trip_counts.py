@@ -21,10 +21,9 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from hlobatch._jax import Literal
-from hlobatch.analysis.machine_flow import onward, reachable, repeated_blocks
 from hlobatch.ir.code import JaxprCode
 from hlobatch.ir.ops import BranchOp, GotoOp, PrimOp
-from hlobatch.ir.program import Block, ControlFlowGraph, Program
+from hlobatch.ir.program import Block, ControlFlowGraph
 
 _RELATIONS: Final[Mapping[str, Callable[[int, int], bool]]] = {
     "lt": operator.lt,
@@ -88,33 +87,6 @@ def uniform_loop(graph: ControlFlowGraph, block: Block, shared: AbstractSet[str]
         if not (test.bound in shared and all(is_asked) and surely_ends):
             return None
     return UniformLoop(block, branch.false_block, before, turns, starts)
-
-
-def turns_of_all(program: Program) -> int | None:
-    """The trip count, equal for all lanes, of the one loop that all repeated blocks of a lowered program are part of.
-
-    None if there is no such loop. Lanes of such a program take about equally long if the trip count is high: work that
-    differs from turn to turn averages out.
-    """
-    after, repeated = onward(program), repeated_blocks(program)
-    if not repeated or not all(repeated <= reachable(after, [name]) for name in repeated):
-        return None
-    blocks = [block for block in program.graph if block.name in repeated]
-    returning = [block for block in blocks if block.returns]  # from a call in the loop
-    leaving = [block for block in blocks if not repeated.issuperset(after[block.name]) and block not in returning]
-    if len(leaving) != 1:
-        return None
-    (last,) = leaving
-    branch, test = last.terminator, _test(last) if isinstance(last.terminator, BranchOp) else None
-    if test is None or not isinstance(test.bound, int) or branch.successors[0] not in repeated:
-        return None
-    step = _step(last, test.counter)
-    writers = [block for block in program.graph if any(test.counter in op.defs for op in block.instructions)]
-    starts = [_definition(block, test.counter) for block in writers if block is not last]
-    if step is None or len(starts) != 1 or starts[0] is None or not _is_given(starts[0]):
-        return None
-    start = _whole_number(starts[0])
-    return None if start is None else _turns(start, step, test, is_asked=False)
 
 
 class _Test(NamedTuple):

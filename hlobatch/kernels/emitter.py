@@ -27,7 +27,7 @@ import numpy as np
 from hlobatch._jax import Literal, called_by, is_key, is_tracer, random_function
 from hlobatch.ir.evaluation import variables_among
 from hlobatch.ir.outer import adds_outer_product
-from hlobatch.jax_primitives import UPDATES, Batched, batched
+from hlobatch.jax_primitives import CONTROL, UPDATES
 from hlobatch.kernels.negative_indices import counted_from_the_end
 from hlobatch.kernels.processors import Processor
 from hlobatch.kernels.rules import ARRAYS, CALLS, NUMBERS, OUTER_PRODUCT, USE_ONCE, apply
@@ -51,7 +51,7 @@ judgement (2026-11), not measured."""
 
 _LAST: Final = str((1 << 63) - 1)
 
-WITH_CODE: Final = batched(Batched.CONTROL)
+WITH_CODE: Final = CONTROL
 """Primitives that run jaxprs of their own, which may update arrays."""
 
 

@@ -34,10 +34,9 @@ from hlobatch.lowering.state.layout import LOG, LOGGED, Layout
 from hlobatch.lowering.state.log import Entry, entries
 from hlobatch.lowering.state.narrowing import Narrowing
 from hlobatch.lowering.to_stablehlo import start_of
-from hlobatch.runtime.entry_points import donated_of, entry_of, entry_point, jitted, layout_alone, state_position
+from hlobatch.runtime.entry_points import donated_of, entry_of, entry_point, layout_alone, state_position
 from hlobatch.runtime.memory import BYTES_SURELY_THERE, available
 from hlobatch.runtime.pace import Pace
-from hlobatch.runtime.packing import Packing
 from hlobatch.runtime.places import devices_of
 from hlobatch.runtime.plan import Executables, Plan, Room
 from hlobatch.runtime.tail import Tail, width_for
@@ -110,8 +109,8 @@ class Division:
 
     @cached_property
     def strategy(self) -> Strategy:
-        """The strategy of a part."""
-        return self.plan.strategy(self.part_size, is_alone=not self.is_spread)
+        """How a part runs."""
+        return self.plan.strategy(self.part_size)
 
     def layout(self, room: Room) -> Layout:
         """The layout of a part's state."""
@@ -177,7 +176,7 @@ class Division:
         if width is None or not (self.plan.may_be_endless and self.plan.options.optimizations.few_lanes):
             return None
         if (room, width) not in self._tails:
-            strategy = self.plan.strategy(width, is_alone=True)
+            strategy = self.plan.strategy(width)
             narrow = layout_alone(self.plan, strategy, room)
             tail = Tail(self.plan, strategy, Narrowing(wide, narrow), self.size, self.threads, self._shares)
             self._tails[room, width] = None if narrow.queue else tail
@@ -196,8 +195,7 @@ class Division:
         def make() -> Callable[..., Any]:
             tail = self.tail(room, width)
             assert tail is not None
-            narrow = tail.narrowing.narrow
-            compiled: Callable[..., Any] = jitted(tail, self.plan, narrow, busy=False).lower(*arguments).compile()
+            compiled: Callable[..., Any] = jax.jit(tail).lower(*arguments).compile()
             return compiled
 
         return self.plan.executable(self._key_of_few(room, width), make)
@@ -280,24 +278,22 @@ class Division:
             return list(self.plan.executable(key, make)(np.int32(number), *operands))
 
     def output(self, room: Room, number: int, operands: Arrays, state: Arrays) -> list[Any]:
-        """The output of a part in a given state, as if it had just stopped there."""
-        layout, packing = self.layout(room), Packing.of(self.layout(room))
+        """What a part that stands so gives back, as if it had just run."""
+        layout = self.layout(room)
 
         def give(*given: Any) -> list[Any]:
             own, state = given[: -len(layout.slots)], given[-len(layout.slots) :]
             count = len(self.plan.captured)
             last = count + len(self.plan.input_shared)
             shared = own[last:] or Inputs(layout).shared(self.plan.captures, own[:count], own[count:last])
-            stopped = ending.stopped(layout, state)
-            told = packing.pack(stopped, state) if packing.packed else [stopped]
-            return [*ending.results(layout, state, shared), *told]
+            return [*ending.results(layout, state, shared), ending.stopped(layout, state)]
 
         def make() -> Callable[..., Any]:
             return jax.jit(self.part_of(give))
 
         with self.plan.as_typed():
             found = self.plan.executable(self._key_of(room, "output"), make)(np.int32(number), *operands, *state)
-            return found if packing.packed else [*found, *map(jnp.array, state)]  # copies, since a stretch donates them
+            return [*found, *map(jnp.array, state)]  # a stretch takes these for its own
 
     def _key_of(self, room: Room, what: str) -> Any:
         return (self.threads, self.size, default_device(), self.devices, room, self.stats, what)
@@ -312,8 +308,8 @@ class Division:
         return np.asarray if self.plan.programs.policies.target.is_host else jax.device_get
 
     def state(self, room: Room, output: Arrays) -> list[Any]:
-        """The state in which a part stopped, given its output."""
-        return Packing.of(self.layout(room)).unpack(output[self.plan.result_arrays :])
+        """The state in which a part stopped, given what it gave back."""
+        return list(output[self.plan.result_arrays + 1 :])
 
     def status(self, room: Room, output: Arrays) -> Any:
         """The status of each input of a part, given its output."""
@@ -327,7 +323,7 @@ class Division:
         """The log entries of a part's lanes, with numbers of inputs in the whole batch, and whether a log is full."""
         layout = self.layout(room)
         slots = dict(zip(layout.slots, self.state(room, output), strict=True))
-        found = entries(layout.program, slots[LOG], slots[LOGGED], layout.lane_axis)
+        found = entries(layout.program, slots[LOG], slots[LOGGED])
         inputs = [replace(entry, input=number + self.threads * entry.input) for entry in found]
         is_full = int(np.max(slots[LOGGED])) + layout.most_logged > layout.log_rows
         return [entry for entry in inputs if entry.input < self.size], is_full
@@ -364,10 +360,7 @@ class Division:
         layout = self.layout(room)
         part = partial(self._part, entry_of(self.plan, self.strategy, layout, resume, shared_given=self._shares))
         first = 1 + state_position(self.plan, layout, shared_given=self._shares)
-        donated = donated_of(layout, first) if resume else ()
-        return jitted(
-            part, self.plan, layout, busy=self.threads == self.plan.programs.policies.several.threads, donated=donated
-        )
+        return jax.jit(part, donate_argnums=donated_of(layout, first) if resume else ())
 
     def _compiled(self, room: Room, resume: bool, arguments: Arrays) -> Callable[..., Any]:
         lowered, joining = self._jitted(room, resume=resume).lower(*arguments), self._join()
@@ -412,7 +405,7 @@ def divide(plan: Plan, inputs: Arrays, *, stats: bool = False, keeps_lanes: bool
         keeps_lanes: Whether few lanes are never run by a program of their own.
     """
     size = plan.batch_size(inputs)
-    threads = plan.programs.policies.several.threads_for(size)
+    threads = plan.programs.policies.policy.threads_for(size)
     devices = devices_of(plan, inputs)
     if threads > 1 and (len(devices) > 1 or is_jit_disabled() or any(looked_for())):
         threads = 1  # JAX divides the batch among devices, or `jax.disable_jit` or `jax.debug_nans` is on

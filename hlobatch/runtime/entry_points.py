@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import jax
 
-from hlobatch._jax import Compilation
 from hlobatch.lowering.state import fates
 from hlobatch.lowering.state.layout import Layout
-from hlobatch.runtime.packing import Packing
 from hlobatch.runtime.plan import Plan, Room
 from hlobatch.runtime.primitive import run_p
 from hlobatch.strategy.strategy import Strategy
@@ -23,10 +21,10 @@ def entry_point(
     """The jitted function that runs a whole batch, whose size may be symbolic."""
 
     def make() -> Any:
-        strategy = plan.strategy(size, is_alone=not spread)
+        strategy = plan.strategy(size)
         layout = layout_alone(plan, strategy, room, stats=stats)
         donated = donated_of(layout, state_position(plan, layout)) if resume else ()
-        return jitted(entry_of(plan, strategy, layout, resume), plan, layout, busy=False, donated=donated)
+        return jax.jit(entry_of(plan, strategy, layout, resume), donate_argnums=donated)
 
     return plan.executable((size, room, stats, resume, spread), make)
 
@@ -34,7 +32,7 @@ def entry_point(
 def layout_alone(plan: Plan, strategy: Strategy, room: Room, *, stats: bool = False) -> Layout:
     """The layout of a run outside of other computations."""
     how = {"stats": stats, "grows": room.grows, "stretches": plan.may_be_endless}
-    return plan.layout(strategy, room.depth, plan.idiom(strategy), **how)
+    return plan.layout_here(strategy, room.depth, **how)
 
 
 def entry_of(
@@ -42,18 +40,16 @@ def entry_of(
 ) -> Callable[..., list[Any]]:
     """The function of a run: of captured arrays, inputs, shared values if given, and the state if it resumes one.
 
-    It returns the results and, if the run may stop, the code of what stopped it and the state, packed.
+    It gives back the results and, of a run that may have to go on, what stopped it and the state.
     """
     keep_state = layout.may_stop or layout.stats
     how = {"room": Room(layout.depth, layout.grows), "stats": layout.stats, "strategy": strategy}
     run = partial(run_p.bind, plan=plan, shared_given=shared_given, resume=resume, keep_state=keep_state, **how)
-    count, packing = plan.result_arrays, Packing.of(layout)
+    count = plan.result_arrays
 
     def entry(*operands: Any) -> list[Any]:
         outputs = run(*operands)
-        if not keep_state:
-            return list(outputs[:count])
-        return [*outputs[:count], *packing.pack(outputs[count], outputs[count + 1 :])]
+        return list(outputs if keep_state else outputs[:count])
 
     return entry
 
@@ -66,23 +62,11 @@ def state_position(plan: Plan, layout: Layout, *, shared_given: bool = False) ->
 def donated_of(layout: Layout, first: int) -> tuple[int, ...]:
     """Positions of the operands to donate: state arrays, which a run then changes in place instead of copying.
 
-    Arrays with the status of inputs are not donated, as they are read if the run is interrupted. Of a small state,
-    nothing is donated.
+    Not donated are the arrays that say what became of the inputs, which are read if the run is interrupted.
 
     Args:
         layout: The layout of the state.
         first: The position of its first array.
     """
-    if Packing.of(layout).packed:
-        return ()
     told = fates.told_by(layout)
     return tuple(first + i for i, slot in enumerate(layout.slots) if slot not in told)
-
-
-def jitted(function: Callable[..., Any], plan: Plan, layout: Layout, *, busy: bool, donated: Sequence[int] = ()) -> Any:
-    """The function, jitted with the compiler options for its run; ``busy`` says that every core has a run."""
-    whole = busy or plan.states.is_small(layout)
-    is_one = layout.idiom.is_one_kernel
-    how = Compilation(whole, is_one, little_unrolled=not is_one or bool(layout.lane_axis))
-    options = plan.programs.policies.target.compiler_options(how)
-    return jax.jit(function, donate_argnums=donated, compiler_options=options)

@@ -187,12 +187,12 @@ def _judged(plan: Plan) -> Verdict:
     if (options.dispatch, options.schedule, options.lanes) != ("auto", "auto", None):
         return Verdict(False, "how the loop over all lanes runs is asked for")
     target = plan.programs.policies.target
-    if not options.optimizations.gangs or options.max_steps is not None:
+    if not options.optimizations.gangs:
         target = replace(target, lanes=target.lanes.without_gangs)
     verdict = target.judge(plan.programs.of_a_lane)
-    return (
-        verdict if options.max_steps is None else verdict._replace(few=0, many=None)
-    )  # steps are counted in other blocks than these
+    if options.max_steps is None:
+        return verdict
+    return verdict._replace(few=0, many=None)  # the steps of a lane by itself are others
 
 
 def _made(shape: Shape, *, counts: bool, sums: bool) -> Any:

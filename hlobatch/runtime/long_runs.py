@@ -261,8 +261,8 @@ def digest_of(kind: Kind) -> np.ndarray[Any, Any]:
         found = hashlib.sha256(f"{jax.__version__} {kind.size} {kind.threads}".encode())
         if kind.size:
             plan = kind.plan.divided(kind.threads)
-            strategy = plan.strategy(-(-kind.size // kind.threads), is_alone=True)
-            layout = plan.layout(strategy, plan.declared_depth, plan.idiom(strategy), stretches=plan.may_be_endless)
+            strategy = plan.strategy(-(-kind.size // kind.threads))
+            layout = plan.layout_here(strategy, plan.declared_depth, stretches=plan.may_be_endless)
             found.update(str(to_stablehlo(plan.request(strategy, layout, resume=True))).encode())
         for array in () if kind.plan.captures.are_traced else kind.plan.captured:
             found.update(np.ascontiguousarray(array).tobytes())

@@ -25,7 +25,6 @@ from hlobatch.ir.physical import array_bytes, physical, user_value
 from hlobatch.ir.program import Program
 from hlobatch.ir.program import VariableAllocation as Alloc
 from hlobatch.ir.types import Type
-from hlobatch.lowering.idiom import PORTABLE, Idiom
 from hlobatch.lowering.state.captures import Captures, captures
 from hlobatch.lowering.state.layout import Layout
 from hlobatch.lowering.to_stablehlo import Request
@@ -156,29 +155,28 @@ class Plan:
         places = [v for v in program.vars_out for _ in program.var_defs[v].tensor_leaves]
         return tuple(k for k, v in enumerate(places) if v in self.summed)
 
-    def strategy(self, inputs: Any, *, is_alone: bool) -> Strategy:
-        """The strategy of a batch with this number of inputs; ``is_alone`` as for ``plan_run``."""
-        key = inputs, is_alone
-        if key not in self._strategies:
-            self._strategies[key] = plan_run(self.programs.policies, self.states, inputs, is_alone=is_alone)
-        return self._strategies[key]
+    def strategy(self, inputs: Any) -> Strategy:
+        """How a batch of so many inputs runs."""
+        if inputs not in self._strategies:
+            self._strategies[inputs] = plan_run(self.programs.policies, inputs)
+        return self._strategies[inputs]
 
     @cached_property
     def _strategies(self) -> dict[Any, Strategy]:
         return {}
 
-    def idiom(self, strategy: Strategy) -> Idiom:
-        """The idiom of a run that is not part of another computation."""
-        return self.states.idiom(strategy, self.programs.policies.target)
+    def layout(self, strategy: Strategy, depth: int, **how: bool) -> Layout:
+        """The state of a run with so many frames per stack; ``how`` are attributes of ``Layout`` on how it ends."""
+        return self.states.layout(strategy, depth, **how)
 
-    def layout(self, strategy: Strategy, depth: int, idiom: Idiom = PORTABLE, **how: bool) -> Layout:
-        """The layout of a run, ``depth`` frames per stack; ``how`` are attributes of ``Layout`` on how it ends."""
-        return self.states.layout(strategy, idiom, depth, **how)
+    def layout_here(self, strategy: Strategy, depth: int, **how: bool) -> Layout:
+        """The same of a run on the machine that JAX runs on."""
+        return self.layout(strategy, depth, holds_stacks=self.programs.policies.target.holds_stacks, **how)
 
     @cached_property
     def layout_of_one(self) -> Layout:
-        """The layout of a run of one input, for questions with the same answer for all layouts of the program."""
-        return self.layout(self.strategy(1, is_alone=False), self.declared_depth)
+        """The state of a run of one input, to ask what is true of all states of the program."""
+        return self.layout(self.strategy(1), self.declared_depth)
 
     @cached_property
     def captures(self) -> Captures:
@@ -212,7 +210,7 @@ class Plan:
     def pace(self, inputs: int) -> Pace:
         """The pace of a run of this number of inputs: the turns that its loop makes in a stretch."""
         if inputs not in self._paces:
-            strategy = self.strategy(inputs, is_alone=True)
+            strategy = self.strategy(inputs)
             rounds = strategy.policy.rounds if strategy.policy.form in SWEEPS else 1 / len(self.block_costs)
             program = self.programs.machine
             of_blocks = (strategy.lanes * seconds_of(program, block) for block in program.graph)

@@ -92,8 +92,8 @@ def _run_abstract(
     avals = plan.result_avals(size)
     avals.append(jax.ShapeDtypeStruct((), np.int32))
     if keep_state:
-        strategy = strategy or plan.strategy(size, is_alone=False)
-        layout = plan.layout(strategy, room.depth, plan.idiom(strategy), stats=stats, grows=room.grows)
+        strategy = strategy or plan.strategy(size)
+        layout = plan.layout_here(strategy, room.depth, stats=stats, grows=room.grows)
         avals += layout.slots.values()
     else:
         avals.append(jax.ShapeDtypeStruct((size,), np.int32))
@@ -104,7 +104,7 @@ def _run_abstract(
 def log_avals(plan: Plan, size: Any, room: Room | None = None) -> list[jax.ShapeDtypeStruct]:
     """Avals of the lanes' logs in a run that is part of another computation."""
     room = room or Room(plan.declared_depth, grows=False)
-    strategy = plan.strategy(size, is_alone=False)
+    strategy = plan.strategy(size)
     slots = plan.layout(strategy, room.depth, grows=room.grows, drains=False).slots
     return [slots[LOG], slots[LOGGED]]
 
@@ -134,20 +134,17 @@ def _run_lowering(
     if static and size == 0:
         return list(lower_as_jax(ctx, lambda *_: [jnp.zeros(a.shape, a.dtype) for a in ctx.avals_out], operands))
     inputs = size if static else jax.export.symbolic_shape("b")[0]
-    is_within = strategy is None
-    if is_within and not plan.has_effects and is_kernel_here(ctx, plan, size):
+    if strategy is None and not plan.has_effects and is_kernel_here(ctx, plan, size):
         with plan.as_typed():
             return lower_as_jax(ctx, call_of_kernel(ctx, plan, size), operands)
-    on_one_cpu = static and is_for_one_cpu(ctx)
     if plan.has_effects and is_for_export(ctx):
         raise no_effects_in_files(plan)
-    if strategy is None:  # the abstract rule has fixed the shapes of the logs, by a strategy that is not alone
-        strategy = plan.strategy(inputs, is_alone=on_one_cpu and not plan.has_effects)
+    if strategy is None:  # where lanes log anything it was said already what their logs are like, which come behind
+        strategy = plan.strategy(inputs)
     ending = {"grows": room.grows, "stretches": keep_state and plan.may_be_endless, "drains": keep_state}
     (platform,) = lowering_platforms(ctx)
-    where = {"is_alone": on_one_cpu, "is_within": is_within}
-    idiom = plan.states.idiom(strategy, target_of(platform), **where)
-    layout = plan.layout(strategy, room.depth, idiom, stats=stats, **ending)
+    ending["holds_stacks"] = target_of(platform).holds_stacks
+    layout = plan.layout(strategy, room.depth, stats=stats, **ending)
     if static and not keep_state:
         _check_memory(plan, layout)
     request = plan.request(

@@ -64,8 +64,8 @@ class Programs:
     @cached_property
     def lowered(self) -> Program:
         """The program with explicit stacks, its blocks in the order in which they are run."""
-        if self.policies.several.schedule == "earliest":
-            return self.in_order  # for this schedule, the program order decides which block is next
+        if self.policies.policy.schedule == "earliest":
+            return self.in_order  # that order is the schedule
         return ordered_program(self.in_order)
 
     @cached_property

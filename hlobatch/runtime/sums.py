@@ -18,7 +18,6 @@ from hlobatch._jax import (
     Primitive,
     ShapedArray,
     batching,
-    is_for_one_cpu,
     is_for_one_device,
     is_tracer,
     looked_for,
@@ -74,21 +73,17 @@ def _is_summed_by_kernel(plan: Plan, summed: tuple[int, ...], size: Any) -> bool
     return _is_plain(plan) and is_of_host and summed == shape_of(plan, size).summed_results
 
 
-def _summing_in_loop(plan: Plan, size: Any, *, is_alone: bool, threads: int = 1) -> Plan:
-    """The plan that sums over lanes in its loop; the plan itself if rows for each lane are as good.
+def _summing_in_loop(plan: Plan, size: Any, *, threads: int = 1) -> Plan:
+    """The plan whose loop over all lanes has sums over them as such; the plan itself where a row for each is as well.
 
-    They are in a run that is one kernel, where all arrays are small and lanes are worked on as vectors. Parts cannot be
-    summed if one of them would run an input twice.
+    Threads do not sum that would have to run one of the inputs twice.
 
     Args:
-        plan: The plan to run.
-        size: Number of inputs in the batch.
-        is_alone: Whether the run has one device to itself.
-        threads: Number of parts that the batch is divided into.
+        plan: What is run.
+        size: Inputs in the batch.
+        threads: Parts that the batch is divided into.
     """
     if not (_is_plain(plan) and isinstance(size, int) and size and size % threads == 0):
-        return plan
-    if plan.strategy(size // threads, is_alone=is_alone).one_kernel:
         return plan
     found: Plan = plan.derived("sums in loop", lambda: replace(plan, grown=[], sums_in_loop=True))
     return found if found.summed else plan
@@ -113,8 +108,8 @@ def _by_loop(plan: Plan, summed: tuple[int, ...], operands: Sequence[Any]) -> li
     size = plan.batch_size(inputs)
     if len(devices_of(plan, inputs)) > 1 or is_kernel(plan, size):
         return _in_rows(plan, summed)(*operands)
-    threads = plan.programs.policies.several.threads_for(size)
-    wanted = _summing_in_loop(plan, size, is_alone=True, threads=threads)
+    threads = plan.programs.policies.policy.threads_for(size)
+    wanted = _summing_in_loop(plan, size, threads=threads)
     try:
         return _in_rows(plan, summed, wanted)(*operands)
     except (LaneError, Interrupted) as error:
@@ -165,7 +160,7 @@ def _lowering(ctx: Any, *operands: Any, plan: Plan, summed: tuple[int, ...]) -> 
     is_for_host = all(target_of(platform).is_host for platform in lowering_platforms(ctx))
     if not (static and is_for_host and _is_summed_by_kernel(plan, summed, size) and is_kernel_of_ours):
         is_for_lanes = is_for_one_device(ctx) and not is_kernel_of_ours
-        wanted = _summing_in_loop(plan, size, is_alone=is_for_one_cpu(ctx)) if is_for_lanes else plan
+        wanted = _summing_in_loop(plan, size) if is_for_lanes else plan
         return lower_as_jax(ctx, _in_rows(plan, summed, wanted), operands)
     call = call_of_kernel(ctx, plan, size, sums=True)
 

@@ -20,7 +20,6 @@ from hlobatch.lowering.state import ending
 from hlobatch.lowering.state.inputs import Inputs
 from hlobatch.lowering.state.layout import LOGGED, Layout
 from hlobatch.lowering.state.narrowing import Narrowing
-from hlobatch.runtime.packing import Packing
 from hlobatch.runtime.plan import Plan, Room
 from hlobatch.runtime.primitive import run_p
 from hlobatch.strategy.strategy import Strategy
@@ -90,4 +89,4 @@ class Tail:
 
         shared = given or Inputs(wide).shared(plan.captures, captured, inputs)
         state = [slots[slot] for slot in wide.slots]
-        return [*ending.results(wide, state, shared), *Packing.of(wide).pack(ending.stopped(wide, state), state)]
+        return [*ending.results(wide, state, shared), ending.stopped(wide, state), *state]

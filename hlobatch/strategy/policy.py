@@ -29,26 +29,23 @@ class Policy:
     Attributes:
         form: Dispatch form, one of ``lowering.turns.dispatch.FORMS``.
         schedule: ``"earliest"``, ``"most_lanes"``, ``"cost"`` or ``"sweep"``.
-        lanes: Largest number of inputs in flight; None for all inputs.
-        enough: Lanes that keep the machine busy. At most a quarter of the inputs are in flight, so that each lane
-            takes several in turn, but no fewer than ``enough``.
-        multiple: The number of lanes is a multiple of this, so that vectors are full.
-        queue_inputs: Inputs per lane from which a queue pays.
-        rounds: Turns between two tests of whether any lane has work left.
-        share: Lanes that are done take new inputs once 1/share of all lanes are done. With 1, that is all lanes,
-            and the inputs are divided evenly into rounds.
-        threads: Largest number of parts of a batch that run at the same time.
-        portion: Number of inputs that is worth a thread.
-        reason: Why this form and schedule, in words.
-        why_so_many: Why this number of lanes, in words.
-        undivided: Why a batch is never divided among threads, in words; empty if it may be.
+        lanes: Inputs in flight at once, or None for all.
+        enough: Lanes that keep the machine busy. Of ``lanes``, a quarter of the inputs are in flight at most, so that
+            each lane takes several in turn, but never fewer than ``enough``.
+        queue_inputs: Per lane, from which a queue pays.
+        rounds: Turns between two tests of whether anyone has something left to do.
+        share: One in so many lanes has to be done before those that are take new inputs.
+        threads: Parts of a batch that run side by side, at most.
+        portion: Inputs that are worth a thread.
+        reason: Why that form and that schedule, in words.
+        why_so_many: Why so many lanes, in words.
+        undivided: Why a batch is never divided among threads, in words, or nothing.
     """
 
     form: str
     schedule: str
     lanes: int | None
     enough: int
-    multiple: int
     queue_inputs: float
     rounds: int
     share: int
@@ -62,10 +59,8 @@ class Policy:
         """Number of lanes in flight for a batch of ``inputs``."""
         if self.lanes is None:
             return inputs
-        lanes = min(self.lanes, max(self.enough, inputs // 4 // self.multiple * self.multiple))
-        if inputs < self.queue_inputs * lanes:
-            return inputs
-        return -(-inputs // -(-inputs // lanes)) if self.share == 1 else lanes
+        lanes = min(self.lanes, max(self.enough, inputs // 4))
+        return inputs if inputs < self.queue_inputs * lanes else lanes
 
     def threads_for(self, inputs: int) -> int:
         """Number of parts into which a batch of ``inputs`` is divided."""
@@ -78,8 +73,6 @@ class Judgement(Enum):
     ONCE = "no lane goes back to a block, so that each runs once"
     ONCE_IF_WANTED = "no lane goes back to a block, so that each runs once, if any lane comes there"
     EXPENSIVE = "too dear to run every block each time"
-    WITH_STACKS = "cheap, but with stacks, which are pushed and popped lane by lane"
-    PASSING_BY = "cheap, but a lane passes most blocks by"
     CHEAP = "cheap enough to run every block each time"
 
 
@@ -88,16 +81,14 @@ class Case:
     """The values that the conditions of the rules read.
 
     Attributes:
-        properties: The properties of the program.
-        target: The machine that it runs on.
-        one_kernel: Whether the run is compiled to one kernel.
-        form: The dispatch form, once decided.
-        schedule: The schedule, once decided.
+        properties: What is known of the program.
+        target: Where it runs.
+        form: Dispatch form, once it is known.
+        schedule: Which block runs next, once that is known.
     """
 
     properties: Properties
     target: Target
-    one_kernel: bool
     form: str = ""
     schedule: str = ""
 
@@ -112,11 +103,6 @@ class Case:
         return self.is_cheap or self.properties.blocks == 1
 
     @property
-    def passes_by(self) -> bool:
-        """Whether a turn over all blocks does many times the work that its lanes need."""
-        return self.properties.excess_of_a_sweep >= self.target.loop.sweep_excess_factor
-
-    @property
     def is_swept(self) -> bool:
         """Whether all blocks run in each turn."""
         return self.form in SWEEPS
@@ -125,10 +111,9 @@ class Case:
     def rounds(self) -> int:
         """Turns over all blocks between two tests of whether any lane has work left.
 
-        There are several if the test starts a kernel, and no block makes such a test anyway because it is its own
-        successor.
+        There are several, since such a test starts a kernel, if no block makes one anyway because it goes on to itself.
         """
-        tests_are_dear = self.properties.repeats and not self.one_kernel and not self.properties.has_a_block_that_turns
+        tests_are_dear = self.properties.repeats and not self.properties.has_a_block_that_turns
         return self.target.loop.turns_per_test if tests_are_dear else 1
 
     @property
@@ -141,8 +126,6 @@ JUDGEMENTS: Final[tuple[tuple[Judgement, Callable[[Case], bool]], ...]] = (
     (Judgement.ONCE, lambda c: not c.properties.repeats and c.is_short),
     (Judgement.ONCE_IF_WANTED, lambda c: not c.properties.repeats),
     (Judgement.EXPENSIVE, lambda c: not c.is_cheap),
-    (Judgement.WITH_STACKS, lambda c: c.one_kernel and c.properties.has_stacks),
-    (Judgement.PASSING_BY, lambda c: c.one_kernel and c.passes_by),
     (Judgement.CHEAP, lambda _: True),
 )
 """The kind of a program, by the first condition that holds."""
@@ -159,14 +142,12 @@ ORDERS: Final = {
     Judgement.ONCE: Order("sweep", "sweep"),
     Judgement.ONCE_IF_WANTED: Order("guarded", "sweep"),
     Judgement.EXPENSIVE: Order("chain", "cost"),
-    Judgement.WITH_STACKS: Order("chain", "most_lanes"),
-    Judgement.PASSING_BY: Order("chain", "most_lanes"),
     Judgement.CHEAP: Order("sweep", "sweep"),
 }
 """The form and schedule for each kind of program, where the user leaves them open.
 
-A sweep masks all blocks and tests nothing, and a guarded one tests each block by itself. A chain runs the block with
-the most lanes, if a test costs nothing, or the block whose lanes have waited the longest relative to its time.
+A sweep masks all blocks and tests nothing, and a guarded one tests each block by itself. A chain runs the block whose
+lanes have waited the longest for the time that it takes.
 """
 
 
@@ -180,29 +161,9 @@ class _Flown(NamedTuple):
 
 FLIGHTS: Final = (
     _Flown(
-        "as many as fill vectors and share the smallest cache",
-        lambda c: c.one_kernel and c.schedule == "most_lanes",
-        lambda c: c.target.loop.kernel_most_lanes(c.target.vector),
-    ),
-    _Flown(
-        "as many as LLVM unrolls a loop over",
-        lambda c: c.one_kernel and c.form == "sweep" and c.properties.has_stacks,
-        lambda c: c.target.loop.kernel_stack_lanes,
-    ),
-    _Flown(
         "few, since stacks are pushed and popped lane by lane",
         lambda c: c.form == "sweep" and c.properties.has_stacks,
         lambda c: c.target.loop.swept_stack_lanes,
-    ),
-    _Flown(
-        "as many as fill vectors while products stay in the smallest cache",
-        lambda c: c.one_kernel and not c.is_cheap and not c.is_swept,
-        lambda c: c.target.loop.kernel_dear_lanes,
-    ),
-    _Flown(
-        "few, which end nearly together, since there is no kernel to start",
-        lambda c: c.one_kernel and c.is_cheap and c.is_swept,
-        lambda c: c.target.loop.kernel_lanes,
     ),
     _Flown(
         "as many as stay in the cache",
@@ -224,33 +185,29 @@ FLIGHTS: Final = (
 """The number of lanes in flight, by the first rule that holds."""
 
 
-def policy_for(properties: Properties, options: Options, target: Target, *, one_kernel: bool = False) -> Policy:
-    """The policy of a program.
+def policy_for(properties: Properties, options: Options, target: Target) -> Policy:
+    """How batches of a program run.
 
     Args:
-        properties: The properties of the program.
-        options: The user's options; ``"auto"`` or None leaves a decision open.
-        target: The machine that it runs on.
-        one_kernel: Whether the policy is for runs that are compiled to one kernel.
+        properties: What is known of the program.
+        options: What the user asked for; what is ``"auto"`` or None is chosen.
+        target: What it runs on.
     """
     options, costs = options.in_loop, target.loop
-    case = Case(properties, target, one_kernel)
+    case = Case(properties, target)
     judgement = _judged(case, options)
     case = replace(case, **_ordered(options, judgement)._asdict())
     flight, why_so_many = _in_flight(case, options)
     undivided = _undivided(properties, options, target)
-    is_free = one_kernel and not case.is_cheap and options.lanes is None
-    are_alike = is_free and properties.turns_of_all >= costs.alike_turns
     is_auto = options.dispatch == options.schedule == "auto"
     return Policy(
         form=case.form,
         schedule=case.schedule,
         lanes=flight.most if options.lanes is not None or options.dispatch == "auto" else None,
         enough=flight.enough,
-        multiple=costs.vectors * target.vector if one_kernel else 1,
-        queue_inputs=_queue_inputs(case, options, are_alike=are_alike),
+        queue_inputs=_queue_inputs(case, options),
         rounds=case.rounds if case.form == "sweep" else 1,
-        share=1 if are_alike else costs.cheap_lanes_per_done if case.is_cheap else costs.lanes_per_done,
+        share=costs.cheap_lanes_per_done if case.is_cheap else costs.lanes_per_done,
         threads=_threads(properties, options, target, undivided),
         portion=_portion(properties, options, target),
         reason=said_of(properties, judgement.value) if is_auto else "as asked for",
@@ -295,22 +252,20 @@ def _in_flight(case: Case, options: Options) -> tuple[Flight, str]:
         most = max(costs.lanes.most, costs.once_bytes // max(1, properties.largest_computed))
         return Flight(most, most), "as many as there is memory for"
     rule = next(rule for rule in FLIGHTS if rule.holds(case))
-    (most, enough), reason = rule.flight(case), rule.reason
-    if case.one_kernel and case.schedule == "most_lanes" and most * properties.largest_kept > costs.kernel_bytes:
-        most, reason = enough, "as many as fill vectors, of which each has much to itself"
+    most, enough = rule.flight(case)
     if costs.profile.busy_lanes > max(most, enough):
         return Flight(costs.profile.busy_lanes, costs.profile.busy_lanes), "as many as keep an accelerator busy"
-    return Flight(max(most, enough), enough), reason
+    return Flight(max(most, enough), enough), rule.reason
 
 
-def _queue_inputs(case: Case, options: Options, *, are_alike: bool) -> float:
-    """Inputs per lane from which a queue pays; 1 if the user asked for a number of lanes."""
+def _queue_inputs(case: Case, options: Options) -> float:
+    """Inputs per lane from which a queue pays; one where the user asked for lanes."""
     if options.lanes:
         return 1
-    costs, is_dear = case.target.loop, case.one_kernel and not (case.is_cheap or are_alike)
+    costs = case.target.loop
     if case.properties.is_much_taken_along(costs.handed_over_elements_per_operation):
         return costs.queue_inputs_where_much_is_handed_over
-    return costs.kernel_queue_inputs_per_lane if is_dear else costs.queue_inputs_per_lane
+    return costs.queue_inputs_per_lane
 
 
 def _undivided(properties: Properties, options: Options, target: Target) -> str:

@@ -10,13 +10,11 @@ from hlobatch.analysis.cost import block_cost, bytes_of, largest_array, primitiv
 from hlobatch.analysis.definedness import user_name
 from hlobatch.analysis.libraries import library_calls
 from hlobatch.analysis.machine_flow import repeated_blocks
-from hlobatch.analysis.trip_counts import turns_of_all
 from hlobatch.analysis.updates import taken_as_a_whole
 from hlobatch.ir.physical import array_bytes, elements, physical
 from hlobatch.ir.program import STORED, Program
 from hlobatch.ir.program import VariableAllocation as Alloc
 from hlobatch.jax_primitives import LOOPS
-from hlobatch.transforms import block_order
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,27 +63,9 @@ class Properties:
         return any(block.goes_on_to_itself for block in self.program.graph)
 
     @cached_property
-    def excess_of_a_sweep(self) -> float:
-        """Work of a turn over all blocks, divided by the work that its lanes need."""
-        return block_order.excess_of_a_sweep(self.program)
-
-    @cached_property
-    def turns_of_all(self) -> int:
-        """Turns that every lane makes of a loop around all other loops; 0 if the number is not known."""
-        return turns_of_all(self.program) or 0
-
-    @cached_property
     def largest_computed(self) -> int:
         """Bytes per lane of the largest array that a block computes."""
         return max(map(largest_array, self.program.graph), default=0)
-
-    @cached_property
-    def largest_kept(self) -> int:
-        """Bytes per lane of the largest array that a lane keeps from block to block."""
-        program = self.program
-        besides = tables(program) if self.has_tables else frozenset[str]()
-        kept = [t for v, t in program.var_defs.items() if program.alloc(v) in STORED and v not in besides]
-        return max((array_bytes(physical(leaf)) for t in kept for leaf in t.tensor_leaves), default=0)
 
     @cached_property
     def largest_matrix(self) -> int:

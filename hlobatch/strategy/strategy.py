@@ -24,29 +24,21 @@ class Strategy:
         inputs: Size of the batch: an int, or a symbolic dimension.
         lanes: Inputs in flight; all inputs if there is no queue.
         has_queue: Whether lanes that are done take new inputs.
-        one_kernel: Whether XLA compiles the whole run to one kernel.
-        policy: The decisions for batches of any size: dispatch form, schedule, number of turns between tests, and
-            reasons.
+        policy: What holds of all batches of the program: dispatch form, schedule, when tests are made, and why.
     """
 
     inputs: Any
     lanes: Any
     has_queue: bool
-    one_kernel: bool
     policy: Policy
 
     def explained(self, layout: Layout) -> str:
         """The decisions and their reasons, in words."""
         policy = self.policy
-        kernels = "a single kernel" if self.one_kernel else "several kernels"
-        axis = "last" if layout.lane_axis else "first"
-        queue = "taking inputs from a queue" + (", all at once" if policy.share == 1 else "")
-        queue += f": {self.lanes:,} in flight, {policy.why_so_many}"
-        takes = queue if self.has_queue else "one for each input"
-        return (
-            f"dispatch {policy.form!r}, schedule {policy.schedule!r}: {policy.reason}\n"
-            f"{kernels}, lanes are the {axis} axis of arrays, {takes}"
-            + (f"\none thread: {policy.undivided}" if policy.undivided else "")
+        queue = f"lanes take inputs from a queue: {self.lanes:,} in flight, {policy.why_so_many}"
+        takes = queue if self.has_queue else "a lane for each input"
+        return f"dispatch {policy.form!r}, schedule {policy.schedule!r}: {policy.reason}\n{takes}" + (
+            f"\none thread: {policy.undivided}" if policy.undivided else ""
         )
 
     def groups(self, program: Program) -> Groups:
@@ -65,8 +57,7 @@ class Strategy:
             return earliest(groups)
         blocks = program.graph.blocks
         lanes = layout.lanes if isinstance(layout.lanes, int) else costs.lanes.most
-        step = costs.kernel_step_operations if self.one_kernel else costs.step_operations
-        taken = [times(layout.calls, group, lanes, step / lanes, widths) for group in groups]
+        taken = [times(layout.calls, group, lanes, costs.step_operations / lanes, widths) for group in groups]
         return least_idle(groups, taken, [any(blocks[i].sync for i in group) for group in groups])
 
 

@@ -42,11 +42,10 @@ PARTS_OF_LANES: Final = 3
 def widths(layout: Layout, target: Target) -> Widths:
     """By block, the numbers of lanes that it is compiled for besides all lanes; blocks without any are left out.
 
-    There are none if the number of lanes is not known, or if lanes are the last axis: vectors then hold several lanes,
-    and a few lanes take as long as all.
+    There are none if the number of lanes is not known.
     """
     program, lanes = layout.program, layout.lanes
-    if layout.lane_axis or not (isinstance(lanes, int) and lanes > LANES_TO_ONE):
+    if not (isinstance(lanes, int) and lanes > LANES_TO_ONE):
         return {}
     repeated, (long_for_one, long_for_all) = repeated_blocks(program), LONG_OPERATIONS
     computed = [primitives_time(program, block) for block in program.graph]

@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final, final
+from typing import Final
 
-from hlobatch.lowering.idiom import Idiom
 from hlobatch.targets.loop import LoopCosts
 from hlobatch.targets.profile import Profile, own
-from hlobatch.targets.target import Run, Target
+from hlobatch.targets.target import Target
 
 BUSY_LANES: Final = 65_536
 """Lanes that keep a machine busy of which nothing is known but that it computes for thousands of lanes at a time."""
 
 
-@final
-@dataclass(frozen=True)
-class Accelerator(Target):
-    """A machine that divides what all lanes do among its cores.
-
-    Its compiler takes the blocks of a sweep for one piece of code, and pops wherever what was popped is read.
-    """
-
-    def idiom(self, run: Run) -> Idiom:
-        del run
-        return Idiom(holds_stacks=True)
-
-
-def accelerator(platform: str) -> Accelerator:
-    """The target that a platform is, with what was measured of it."""
-    return Accelerator(platform, LoopCosts(own(platform) or Profile(platform, busy_lanes=BUSY_LANES)))
+def accelerator(platform: str) -> Target:
+    """The target that a platform is: a machine that divides among its cores what all lanes do."""
+    costs = LoopCosts(own(platform) or Profile(platform, busy_lanes=BUSY_LANES))
+    return Target(platform, costs, holds_stacks=True)

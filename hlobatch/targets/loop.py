@@ -49,24 +49,11 @@ class LoopCosts:
         typical_step: Times as long as the step that was measured takes one of a typical program, which has more blocks,
             and more kernels in each.
         cheap_lanes: Lanes that can go through every block of a cheap program in the time that it takes to find one.
-        sweep_excess_factor: Times as much as its lanes need that a turn over all blocks computes, from which it pays to
-            find the block with the most lanes, where a run is one kernel.
         lanes: Of a program of which blocks are tested. Many fewer leave vectors and kernels badly used.
         swept_lanes: Of a cheap program at most, without stacks.
         swept_stack_lanes: Of a cheap program with stacks, which XLA pushes and pops lane by lane: a lane costs nearly
             as much among few as among many.
-        kernel_lanes: Of a cheap program in one kernel. Fewer lanes end more nearly together, and there is no kernel to
-            start.
-        kernel_stack_lanes: Of one with stacks, all blocks in each turn. LLVM unrolls loops over up to so many.
-        kernel_least_lanes: Of one kernel that runs the block with the most lanes, or a program that is not cheap:
-            enough to use vectors well, and few enough for products to stay in the smallest cache.
-        kernel_more_vectors: Vectors of lanes that one kernel has besides those, if it runs the block with the most
-            lanes.
-        kernel_queue_inputs_per_lane: From which a queue pays in one kernel that is not cheap.
-        queue_inputs_per_lane: From which a queue pays anywhere else.
-        alike_turns: Turns of a loop around all others that every lane makes, from which lanes take about as long. They
-            had better take new inputs together then; with ten turns that is no gain.
-        vectors: Lanes in one kernel are a multiple of so many vectors: what is left over is worked on by halves.
+        queue_inputs_per_lane: From which a queue pays.
         once_bytes: Of the largest array of all lanes, where each input goes through every block once.
         turns_per_test: Turns over all blocks between two tests of whether any lane is left, where such a test starts a
             kernel.
@@ -85,18 +72,10 @@ class LoopCosts:
     profile: Profile
     typical_step: float = 1.44
     cheap_lanes: int = 100
-    sweep_excess_factor: float = 3.0
     lanes: Flight = Flight(256, 64)
     swept_lanes: int = 1024
     swept_stack_lanes: Flight = Flight(512, 192)
-    kernel_lanes: Flight = Flight(128, 64)
-    kernel_stack_lanes: Flight = Flight(96, 96)
-    kernel_least_lanes: int = 64
-    kernel_more_vectors: int = 4
-    kernel_queue_inputs_per_lane: float = 1.25
     queue_inputs_per_lane: float = 2.0
-    alike_turns: int = 50
-    vectors: int = 4
     once_bytes: int = 2**28
     turns_per_test: int = 16
     looping: Worth = Worth(16, 256)
@@ -111,11 +90,6 @@ class LoopCosts:
     def step_operations(self) -> float:
         """Operations of all lanes together that take as long as to find a block and start its kernels."""
         return self.typical_step * self.profile.operations("kernel_ns")
-
-    @cached_property
-    def kernel_step_operations(self) -> float:
-        """The same number where a run is one kernel, which has no other to start."""
-        return self.typical_step * self.profile.operations("find_ns")
 
     @cached_property
     def cheap_operations(self) -> float:
@@ -137,24 +111,6 @@ class LoopCosts:
         return self.profile.operations("thread_ns") / worth.turns
 
     @cached_property
-    def kernel_bytes(self) -> int:
-        """Bytes of the largest array of all lanes in one kernel that runs the block with the most lanes.
-
-        The smallest cache does not hold a larger one, of which each lane reads and writes elements.
-        """
-        return self.profile.cache_bytes or server().cache_bytes or 0
-
-    @cached_property
     def matrix_bytes(self) -> int:
         """Bytes of a matrix that a core fetches anew for each product, from which inputs had better share it."""
         return self.profile.core_bytes or server().core_bytes or 0
-
-    def kernel_most_lanes(self, vector: int) -> Flight:
-        """Lanes of one kernel that runs the block with the most lanes, by the numbers of 32 bits in a vector."""
-        least = self.kernel_least_lanes
-        return Flight(least + self.kernel_more_vectors * vector, least)
-
-    @property
-    def kernel_dear_lanes(self) -> Flight:
-        """Lanes of any other program in one kernel that is not cheap."""
-        return Flight(self.kernel_least_lanes, self.kernel_least_lanes)

@@ -33,12 +33,10 @@ class Profile:
         operation_ns: Nanoseconds for an operation on one number of one lane, where a turn of the loop works on so many
             lanes that nothing else counts.
         kernel_ns: Nanoseconds that a turn takes besides its operations, where it starts kernels.
-        find_ns: Nanoseconds for finding the block that runs next, where the whole run is one kernel.
         thread_ns: Nanoseconds for giving a part of a batch to another thread and waiting for it.
         test_ns: Nanoseconds that the host waits for the device at each test of whether a loop goes on; None as well
             where the loop is run by the device itself.
         busy_lanes: Lanes that keep the machine busy whatever each of them does; 0 where a few vectors of them do.
-        cache_bytes: Size in bytes of the smallest cache for data that each core has.
         core_bytes: Size in bytes of the largest cache that each core has for itself.
     """
 
@@ -48,11 +46,9 @@ class Profile:
     jax: str = ""
     operation_ns: float | None = None
     kernel_ns: float | None = None
-    find_ns: float | None = None
     thread_ns: float | None = None
     test_ns: float | None = None
     busy_lanes: int = 0
-    cache_bytes: int | None = None
     core_bytes: int | None = None
 
     def __post_init__(self) -> None:

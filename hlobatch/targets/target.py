@@ -6,34 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hlobatch._jax import Compilation
 from hlobatch.ir.program import Program
 from hlobatch.kernels.grid import Grid
 from hlobatch.kernels.processors import Processor
-from hlobatch.lowering.idiom import PORTABLE, Idiom
 from hlobatch.targets.lanes import LaneCosts, Verdict
 from hlobatch.targets.loop import LoopCosts
-
-
-@dataclass(frozen=True)
-class Run:
-    """The properties of a run that decide, together with the machine, how its code is written.
-
-    Attributes:
-        lanes: Inputs in flight.
-        one_kernel: Whether it is one kernel.
-        is_alone: Whether it has one device to itself, here and now, and its sizes are known.
-        is_within: Whether it is part of a computation that the user compiles, with the user's options.
-        has_long_rows: Whether what is pushed is mostly rows that are as good to work on as lanes are.
-        wants_small_kernels: Whether the user lets what works on little be kernels of its own.
-    """
-
-    lanes: Any
-    one_kernel: bool = False
-    is_alone: bool = False
-    is_within: bool = False
-    has_long_rows: bool = False
-    wants_small_kernels: bool = False
 
 
 @dataclass(frozen=True)
@@ -61,8 +38,9 @@ class Target:
         is_host: Whether its arrays lie in the memory that Python has, so that to look at one moves nothing.
         divides: Whether parts of a batch may run side by side there, each in a thread of the host.
         threads: How many of them, at most.
-        vector: Numbers of 32 bits that its vectors hold.
         narrows_long_blocks: Whether a block that takes very long takes less long for fewer lanes.
+        holds_stacks: Whether each block of a sweep stands behind a barrier: its compiler takes the blocks for one piece
+            of code, and pops wherever what was popped is read.
     """
 
     name: str
@@ -72,8 +50,8 @@ class Target:
     is_host: bool = False
     divides: bool = False
     threads: int = 1
-    vector: int = 8
     narrows_long_blocks: bool = False
+    holds_stacks: bool = False
 
     def judge(self, program: Program) -> Verdict:
         """Whether the lanes of a program with explicit stacks had better run by themselves."""
@@ -107,18 +85,3 @@ class Target:
             NoKernelError: The code cannot be compiled.
         """
         raise NotImplementedError
-
-    def makes_one_kernel(self, program: Program, lanes: int) -> bool:
-        """Whether XLA can, and had better, compile a whole run of small arrays to one kernel."""
-        del program, lanes
-        return False
-
-    def idiom(self, run: Run) -> Idiom:
-        """The idiom in which the code of a run is written."""
-        del run
-        return PORTABLE
-
-    def compiler_options(self, how: Compilation) -> dict[str, Any]:
-        """Compiler options for XLA, for a run that is compiled by itself."""
-        del how
-        return {}

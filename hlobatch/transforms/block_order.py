@@ -20,7 +20,6 @@ from typing import Final
 
 import numpy as np
 
-from hlobatch.analysis.cost import block_cost
 from hlobatch.analysis.frequency import Matrix, edge_frequencies
 from hlobatch.ir.program import ControlFlowGraph, Program
 
@@ -47,15 +46,6 @@ def least_backward(frequencies: Matrix) -> list[int]:
 def weight_backward(order: Sequence[int], frequencies: Matrix) -> float:
     """The weight of the edges from a block to itself or an earlier one."""
     return float(np.tril(frequencies[np.ix_(order, order)]).sum())
-
-
-def excess_of_a_sweep(program: Program) -> float:
-    """Work of sweeps over all blocks in the best order, divided by the work that the lanes need."""
-    frequencies = edge_frequencies(program)
-    costs = np.array([block_cost(program, block) for block in program.graph])
-    needed = float(frequencies.sum(axis=1) @ costs)
-    rounds = weight_backward(least_backward(frequencies), frequencies)
-    return rounds * float(costs.sum()) / needed if needed else 1.0
 
 
 def _greedy(frequencies: Matrix) -> list[int]:

@@ -38,12 +38,9 @@ class Optimizations:
             will do, instead of on all of them.
         tables: Read arguments that no lane assigns in place, in the array of all inputs, instead of giving each lane a
             copy: tables always, others if there is no queue.
-        few_lanes: Finish the last lanes of a run in a program for that few lanes.
-        kernels: Run each lane by machine code for one lane on a CPU, where the target expects that to be faster.
-        gangs: Run several lanes at once in the vectors of a thread, by machine code, where the target expects that
-            to be faster.
-        one_kernel: Compile a small run on a CPU to one kernel of XLA's; in other runs of one lane, outline small
-            operations that follow each other to a kernel.
+        few_lanes: Let the last lanes of a run go on by themselves, in a program for that few lanes.
+        kernels: Run lanes by code of their own on a CPU, where the target says that this is the faster form.
+        gangs: Run several lanes at once in the vectors of a thread, by code of their own, where the target says so.
     """
 
     write_out_loops: bool = True
@@ -68,7 +65,6 @@ class Optimizations:
     few_lanes: bool = True
     kernels: bool = True
     gangs: bool = True
-    one_kernel: bool = True
 
     def __repr__(self) -> str:
         return repr_of_settings(self)

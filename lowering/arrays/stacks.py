@@ -40,8 +40,8 @@ def _put(frames: Any, index: Any, top: Any) -> Any:
 
 
 def pop_at_once(stacks: Arrays, pointer: Any, tops: Arrays, mask: Any) -> list[Any]:
-    """The tops, read from the stacks in the lanes of the mask; the caller has moved the pointer down already."""
-    return [masked(mask, _saved(frames, pointer), top, 0) for frames, top in zip(stacks, tops, strict=True)]
+    """The tops with what was saved in the lanes of the mask; the pointer has moved already."""
+    return [masked(mask, _saved(frames, pointer), top) for frames, top in zip(stacks, tops, strict=True)]
 
 
 def _saved(frames: Any, pointer: Any) -> Any:

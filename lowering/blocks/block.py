@@ -19,17 +19,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.physical import array_count
 from hlobatch.jax_primitives import UPDATES
 from hlobatch.lowering.blocks.block_run import BlockRun
-from hlobatch.lowering.blocks.compaction import All, Everyone, Widths
+from hlobatch.lowering.blocks.compaction import Everyone, Widths
 from hlobatch.lowering.blocks.primitives import needs_real_inputs
 from hlobatch.lowering.state.captures import Captures
 from hlobatch.lowering.state.footprint import Footprint
-from hlobatch.lowering.state.layout import PC, Layout, Slots
+from hlobatch.lowering.state.layout import PC, Layout
 
 
 @dataclass(frozen=True)
@@ -75,20 +73,7 @@ class BlockFunction(Footprint):
     def __call__(self, *values: Any) -> tuple[Any, ...]:
         """The values of the slots written, given those of the slots read; only lanes that wait at the block change."""
         slots = dict(zip(self.reads, values, strict=True))
-        return BlockRun(self, slots, self.lanes(slots[PC] == self.index)).result()
-
-    def for_all(self, slots: Slots, lanes: int) -> tuple[Any, ...]:
-        """The values of the slots written, for lanes that are all at the block, so that nothing is masked."""
-        return BlockRun(self, dict(slots), All(np.ones(lanes, bool), self.layout.lane_axis)).result()
-
-    def lanes(self, mask: Any) -> Everyone:
-        """The selection of the lanes of a mask.
-
-        A block that goes on to itself does not blend bits: its arrays stay in registers from one turn to the next, so
-        there are no masked stores to avoid.
-        """
-        by_bits = self.layout.by_bits and not self.block.goes_on_to_itself
-        return Everyone(mask, self.layout.lane_axis, by_bits)
+        return BlockRun(self, slots, Everyone(slots[PC] == self.index)).result()
 
 
 def block_functions(

@@ -94,7 +94,7 @@ class BlockRun:
 
     def _keep(self, mask: Any) -> None:
         """Let only the lanes of a mask go on with the block."""
-        self.lanes = self.function.lanes(mask)
+        self.lanes = Everyone(mask)
 
     def _compacted(self, ops: Sequence[Op], after: Sequence[Op]) -> None:
         """Run primitives that follow each other on narrower arrays, if few lanes are at the block (compaction).

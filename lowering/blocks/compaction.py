@@ -22,7 +22,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hlobatch.lowering.arrays.masks import Put, from_active_lane, putting
+from hlobatch.lowering.arrays.masks import from_active_lane, masked
 from hlobatch.lowering.arrays.rows import IN_BOUNDS
 from hlobatch.lowering.arrays.where import where
 from hlobatch.lowering.module.tie import tied
@@ -69,15 +69,7 @@ class Selection(ABC):
 
 @dataclass(frozen=True)
 class Everyone(Selection):
-    """A selection that computes for all lanes.
-
-    Attributes:
-        axis: The position of the lane axis in arrays.
-        by_bits: Whether results are blended into arrays bit by bit; see ``masks.putting``.
-    """
-
-    axis: int = 0
-    by_bits: bool = False
+    """All lanes."""
 
     @property
     def count(self) -> Any:
@@ -91,25 +83,10 @@ class Everyone(Selection):
         return array
 
     def real(self, array: Any) -> Any:
-        return from_active_lane(self.mask, array, self.axis)
+        return from_active_lane(self.mask, array)
 
     def put(self, array: Any, new: Any) -> Any:
-        return self._put(array, new)
-
-    @cached_property
-    def _put(self) -> Put:
-        return putting(self.mask, self.axis, by_bits=self.by_bits)
-
-
-@dataclass(frozen=True)
-class All(Everyone):
-    """All lanes, every one of them in the mask."""
-
-    def real(self, array: Any) -> Any:
-        return array
-
-    def put(self, array: Any, new: Any) -> Any:
-        return jnp.broadcast_to(jnp.asarray(new, array.dtype), array.shape)
+        return masked(self.mask, new, array)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from hlobatch.lowering.arrays.stacks import moved_down
+from hlobatch.lowering.arrays.stacks import moved_down, pop_at_once, push_at_once
 from hlobatch.lowering.state.footprint import Footprint
 from hlobatch.lowering.state.layout import Slots
 
@@ -58,28 +58,28 @@ class Frames:
         return changed
 
     def push(self, variables: Sequence[str], slots: Slots, mask: Any) -> Slots:
-        """Push the values of variables on their stacks."""
-        push, changed = self.block.layout.idiom.push, Slots()
+        """Save what variables hold."""
+        changed = Slots()
         for pointer, together in self._by_pointer(variables):
             now = {**slots, **changed}
             tops, stacks = self._tops_and_stacks(together, now)
             row = self.rows.get(pointer, now[pointer])
-            pushed = push(list(stacks.values()), row, list(tops.values()), mask)
+            pushed = push_at_once(list(stacks.values()), row, list(tops.values()), mask)
             changed.update(zip(stacks, pushed, strict=True))
             if pointer not in self.rows:
                 changed[pointer] = now[pointer] + mask.astype(jnp.int32)
         return changed
 
     def pop(self, variables: Sequence[str], slots: Slots, mask: Any) -> Slots:
-        """Pop the values of variables from their stacks."""
-        pop, changed = self.block.layout.idiom.pop, Slots()
+        """Let variables hold what was saved last."""
+        changed = Slots()
         for pointer, together in self._by_pointer(variables):
             now = {**slots, **changed}
             if pointer not in self.rows:
                 now[pointer] = changed[pointer] = moved_down(now[pointer], mask)
             tops, stacks = self._tops_and_stacks(together, now)
             row = self.rows.get(pointer, now[pointer])
-            popped = pop(list(stacks.values()), row, list(tops.values()), mask)
+            popped = pop_at_once(list(stacks.values()), row, list(tops.values()), mask)
             changed.update(zip(tops, popped, strict=True))
         return changed
 

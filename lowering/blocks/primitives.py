@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 
 from hlobatch._jax import ClosedJaxpr, jaxpr_as_fun
 from hlobatch.diagnostics import UNKNOWN
@@ -64,9 +65,8 @@ class Call:
     def results(self) -> list[Any]:
         """The arrays of ``op.vars_out`` in order."""
         arrays, varies = self._given
-        code = None if self.tables else self.code
         with named_by(self.op):
-            return self.layout.idiom.over_lanes(self.function, code, varies, self.lanes, arrays)
+            return _over_lanes(self.function, varies, self.lanes, arrays)
 
     @property
     def code(self) -> ClosedJaxpr | None:
@@ -89,9 +89,17 @@ class Call:
         found = updating(self.function, avals, varies, targets)
         if found is None:
             return self.results(), frozenset()
-        over_lanes = self.layout.idiom.over_lanes
         with named_by(self.op):
-            return over_lanes(found, None, [True, *varies], self.lanes, [mask, *arrays]), found.results
+            return _over_lanes(found, [True, *varies], self.lanes, [mask, *arrays]), found.results
+
+
+def _over_lanes(
+    function: Callable[..., Sequence[Any]], varies: Sequence[bool], lanes: Any, arrays: Sequence[Any]
+) -> list[Any]:
+    """What a function of one lane's arrays gives on arrays of all lanes, which differ in some of them."""
+    if any(varies):
+        return list(jax.vmap(function, tuple(0 if differs else None for differs in varies))(*arrays))
+    return [jnp.broadcast_to(r, (lanes, *jnp.shape(r))) for r in function(*arrays)]
 
 
 def named_by(op: PrimOp) -> AbstractContextManager[Any]:

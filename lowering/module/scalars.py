@@ -27,19 +27,9 @@ def false() -> Any:
     return _truth(False)
 
 
-def true() -> Any:
-    """The boolean true."""
-    return _truth(True)
-
-
 def both(left: Any, right: Any) -> Any:
     """Whether two booleans are true."""
     return stablehlo.AndOp(left, right).result
-
-
-def either(left: Any, right: Any) -> Any:
-    """Whether one of two booleans is true."""
-    return stablehlo.OrOp(left, right).result
 
 
 def add(left: Any, right: Any) -> Any:

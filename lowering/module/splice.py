@@ -19,22 +19,15 @@ import jax
 import numpy as np
 
 from hlobatch._jax import func, ir, lower_to_stablehlo, mlir, without_shardings
-from hlobatch.dialect.patterns import dtype_of
 from hlobatch.lowering.module.functions import new_function
 from hlobatch.lowering.module.trim import Part
 
 Avals = Sequence[jax.ShapeDtypeStruct]
 
 _MAIN: Final = "main"
-CALL: Final = "func.call"
+_CALL: Final = "func.call"
 _OF_SOME: Final = ".of_some"
 """The end of the name of a function that takes only some of the operands that it was added with."""
-
-
-def aval_of(value: Any) -> jax.ShapeDtypeStruct:
-    """Shape and dtype of a value of a module, whose sizes are known."""
-    kind = ir.RankedTensorType(value.type)
-    return jax.ShapeDtypeStruct(tuple(kind.shape), dtype_of(kind.element_type))
 
 
 def type_of(aval: Any) -> Any:
@@ -58,14 +51,12 @@ class Splicer:
 
     Attributes:
         module: The module; its context and a location are current while functions are added.
-        platforms: The platforms that JAX lowers for.
-        random_in_loops: Whether random numbers are drawn in a loop, as JAX does it on a CPU.
-        sizes: The MLIR values of the symbolic sizes, which calls pass.
+        platforms: What JAX lowers for.
+        sizes: Values of the symbolic sizes, where calls are built.
     """
 
     module: Any
     platforms: tuple[str, ...]
-    random_in_loops: bool = False
     sizes: Sequence[Any] = ()
     _added: dict[str, Part] = field(default_factory=dict)
 
@@ -94,9 +85,7 @@ class Splicer:
 
         traced = jax.jit(everything, keep_unused=True).trace(*(aval for part in parts for aval in part.avals))
         buffer = io.BytesIO()
-        lower_to_stablehlo(traced, self.platforms, random_in_loops=self.random_in_loops).operation.write_bytecode(
-            buffer
-        )
+        lower_to_stablehlo(traced, self.platforms).operation.write_bytecode(buffer)
         lowered = ir.Module.parse(buffer.getvalue())
         without_shardings(lowered)
         self._rename(lowered)
@@ -119,7 +108,7 @@ class Splicer:
         """
         functions = {name_of(operation): operation for operation in lowered.body.operations}
         body = functions.pop(_MAIN).regions[0].blocks[0]
-        calls = [operation for operation in body.operations if operation.operation.name == CALL]
+        calls = [operation for operation in body.operations if operation.operation.name == _CALL]
         called = list(map(callee, calls))
         for old, function in functions.items():  # callees first: they may have names of added functions
             if old not in called:

@@ -9,8 +9,8 @@ registers that the block does not change is invariant in that loop. XLA's loop-i
 to where it runs whether or not the block does. To prevent that, a register is *tied* to the loop: it goes through a
 select whose condition always holds, but reads a scalar that the loop changes, so that XLA takes the register to change,
 too. XLA fuses the select into whatever reads the register, except into a call of a library, for which it copies the
-register. A register is tied only if some code could be moved out otherwise: a matrix that is multiplied by what the
-block changes is not. Where XLA can be asked not to move code (``moves_code_out`` of an ``Idiom``), nothing is tied.
+register. So only registers are tied without which some code could be moved out: a matrix that is multiplied by what the
+block changes is not.
 """
 
 from __future__ import annotations

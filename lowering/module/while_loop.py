@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any
 
 from hlobatch._jax import ir, stablehlo
 
 Values = Sequence[Any]
-WHILE: Final = "stablehlo.while"
 
 
 def loop(entering: Values, wanted: Callable[[Values], Any], turn: Callable[[Values], Values]) -> list[Any]:

@@ -22,7 +22,7 @@ def results(layout: Layout, state: Sequence[Any], shared: Sequence[Any]) -> list
             return jnp.broadcast_to(values[top], (layout.inputs, *values[top].shape))
         if top in layout.not_of_lanes:
             return slots[top]
-        all_lanes = slots[f"{top}.out"] if layout.queue else jnp.moveaxis(slots[top], layout.lane_axis, 0)
+        all_lanes = slots[f"{top}.out"] if layout.queue else slots[top]
         return all_lanes[: layout.inputs]
 
     return [result(top) for v in layout.results for top in layout.tops(v)]

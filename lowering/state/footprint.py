@@ -118,11 +118,6 @@ class Footprint:
         return sum(isinstance(op, LogOp) for op in self.ops)
 
     @property
-    def moves_stacks(self) -> bool:
-        """Whether the block pushes or pops anything, or takes or leaves a frame."""
-        return bool(self._pointers)
-
-    @property
     def _pointers(self) -> list[str]:
         calls, block = self.layout.calls, self.block
         frames = [counter for counter in (calls.released(block), calls.acquired(block)) if counter is not None]

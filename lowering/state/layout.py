@@ -10,9 +10,9 @@ Program counters::
 Parked lanes do not run; the loop ends when all lanes are at or past ``done``. A lane whose input is stopped is done
 with it like any other. Why it was stopped is in a slot of its own, where that can happen; see ``fates.py``.
 
-Arrays are ``[lanes, *event]``, or ``[*event, lanes]`` where a loop over lanes is best the innermost one. A stack
-has one more axis in front, of ``depth + 1`` rows, and its top is an array beside it. The last row is spare: lanes that
-do not push write to it, so that every index is in bounds (compilers differ in what they do with an index that is not).
+Arrays are ``[lanes, *event]``. A stack has one more axis in front, of ``depth + 1`` rows, and its top is an array
+beside it. The last row is spare: lanes that do not push write to it, so that every index is in bounds (compilers differ
+in what they do with an index that is not).
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ from hlobatch.ir.ops import LogOp
 from hlobatch.ir.physical import array_bytes, physical
 from hlobatch.ir.program import STORED, Program
 from hlobatch.ir.program import VariableAllocation as Alloc
-from hlobatch.lowering.idiom import PORTABLE, Idiom
 
 Dim = Any
 """A size: an int, or a symbolic dimension of ``jax.export``."""
@@ -67,8 +66,9 @@ class Layout:
         max_steps: Blocks an input may run, or None.
         stretches: Whether the loop ends after a given number of turns, so that another call goes on from the state.
         stats: Whether executions are counted.
-        idiom: How the run is built, which says where arrays have the lane axis.
-        tables: Arguments outside of the state: lanes look values up in their inputs' rows of them.
+        holds_stacks: Whether each block of a sweep stands behind a barrier, so that stacks are read before they are
+            written.
+        tables: Arguments that are no part of the state: lanes look things up in the rows of their inputs.
         constants: Arguments that no lane assigns; see ``in_place``.
         tape_ratio: How many times as many frames a tape has as any other stack.
         drains: Whether the host reads and empties the logs whenever one is full, and lanes then go on; else it
@@ -85,7 +85,7 @@ class Layout:
     max_steps: int | None = None
     stretches: bool = False
     stats: bool = False
-    idiom: Idiom = PORTABLE
+    holds_stacks: bool = False
     tables: frozenset[str] = frozenset()
     constants: frozenset[str] = frozenset()
     drains: bool = True
@@ -95,32 +95,13 @@ class Layout:
     def __repr__(self) -> str:
         return f"Layout({self.inputs} inputs on {self.lanes} lanes, {self.depth} frames for each stack)"
 
-    @property
-    def lane_axis(self) -> int:
-        """The position of the lane axis in arrays; arrays of all inputs have the axis of inputs in front."""
-        return self.idiom.lane_axis
-
-    @property
-    def by_bits(self) -> bool:
-        """Whether masked updates blend bits; see ``masks.putting``."""
-        return self.idiom.by_bits
-
-    @property
-    def width(self) -> Dim:
-        """Size of the lane axis; it may be rounded up to whole vectors, with no lanes in the last places."""
-        return self.idiom.width(self.lanes)
-
     def array(self, event: tuple[int, ...], dtype: Any, *leading: int) -> jax.ShapeDtypeStruct:
-        """Shape and dtype of an array of all lanes, with some leading axes in front."""
-        return jax.ShapeDtypeStruct((*leading, *self.of_lanes(event, self.width)), dtype)
-
-    def of_lanes(self, event: tuple[int, ...], lanes: Dim) -> tuple[Dim, ...]:
-        """The shape of an array of some lanes, each with values of shape ``event``."""
-        return (*event, lanes) if self.lane_axis else (lanes, *event)
+        """An array of all lanes, with axes in front of theirs."""
+        return jax.ShapeDtypeStruct((*leading, self.lanes, *event), dtype)
 
     def event(self, array: Any) -> tuple[int, ...]:
-        """The shape of one lane's values in an array of lanes."""
-        return tuple(array.shape[:-1] if self.lane_axis else array.shape[1:])
+        """The shape of what one lane has of an array of lanes."""
+        return tuple(array.shape[1:])
 
     @property
     def blocks(self) -> int:
@@ -185,8 +166,8 @@ class Layout:
 
     @cached_property
     def in_place(self) -> frozenset[str]:
-        """Constant arguments outside of the state: lanes that keep their inputs read them where they lie."""
-        return frozenset() if self.queue or self.lane_axis else self.constants - self.tables
+        """Arguments that are no part of the state either: lanes that keep their inputs read them where they lie."""
+        return frozenset() if self.queue else self.constants - self.tables
 
     @cached_property
     def stacked(self) -> tuple[str, ...]:

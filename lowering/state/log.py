@@ -20,6 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch.ir.program import Program
+from hlobatch.lowering.arrays.stacks import push_at_once
 from hlobatch.lowering.state.layout import ITEM, LOG, LOGGED, Layout, Slots, most_words
 
 
@@ -29,20 +30,18 @@ def without_room(layout: Layout, slots: Slots, count: int) -> Any:
 
 
 def with_entry(layout: Layout, slots: Slots, number: int, words: Sequence[Any], mask: Any) -> Slots:
-    """The slots that change when lanes of a mask log an effect, with the words of its operands, which may be shared."""
-    axis, logged = layout.lane_axis, slots[LOGGED]
+    """What changes where lanes of a mask log an effect, and the words of its operands, which they may share."""
+    logged = slots[LOGGED]
     head = [jnp.full_like(logged, number), *([slots[ITEM]] if layout.queue else [])]
     size = layout.log_words - len(head)
-    row = [jnp.stack(head, axis=axis + 1 if axis == 0 else 0)]
+    row = [jnp.stack(head, axis=1)]
     for array in words:
-        shared = array.ndim == 1
-        whole = jnp.expand_dims(array, axis) if shared else array
-        row.append(jnp.broadcast_to(whole, layout.of_lanes((array.shape[0 if shared or axis else 1],), layout.width)))
-        size -= array.shape[0 if shared or axis else 1]
-    row.append(jnp.zeros(layout.of_lanes((size,), layout.width), jnp.int32))
-    top = jnp.concatenate(row, axis=1 if axis == 0 else 0)
+        row.append(jnp.broadcast_to(array, (layout.lanes, array.shape[-1])))
+        size -= array.shape[-1]
+    row.append(jnp.zeros((layout.lanes, size), jnp.int32))
+    top = jnp.concatenate(row, axis=1)
     fits = mask if layout.drains else mask & (logged < layout.log_rows)
-    (log,) = layout.idiom.push([slots[LOG]], logged, [top], fits)
+    (log,) = push_at_once([slots[LOG]], logged, [top], fits)
     return {LOG: log, LOGGED: logged + mask.astype(jnp.int32)}
 
 
@@ -61,17 +60,15 @@ class Entry:
     words: Any
 
 
-def entries(program: Program, log: Any, logged: Any, lane_axis: int = 0) -> list[Entry]:
-    """The entries that lanes logged, those of one input in order.
+def entries(program: Program, log: Any, logged: Any) -> list[Entry]:
+    """What lanes logged, those of one input in order.
 
     Args:
-        program: The program that ran.
-        log: ``i32[rows + 1, lanes, words]``, or with lanes last.
+        program: What ran.
+        log: ``i32[rows + 1, lanes, words]``.
         logged: ``i32[lanes]``, how many entries each made.
-        lane_axis: The position of the lane axis, not counting the axis of rows.
     """
     log, logged = np.asarray(log), np.asarray(logged)
-    log = np.moveaxis(log, -1, 1) if lane_axis else log
     room, head = len(log) - 1, log.shape[2] - most_words(program)
     found: list[Entry] = []
     for lane in np.flatnonzero(logged).tolist():

@@ -50,7 +50,7 @@ class Narrowing:
 
     def narrowed(self, slots: Slots, lanes: Any) -> Slots:
         """The state of some lanes."""
-        narrow, axis = self.narrow, self.narrow.lane_axis
+        narrow = self.narrow
         found: Slots = {}
         for slot in narrow.slots:
             if slot in (LOG, LOGGED):  # the host has read it
@@ -59,11 +59,8 @@ class Narrowing:
             if slot in narrow.not_of_lanes:
                 found[slot] = slots[slot]
                 continue
-            few = jnp.moveaxis(self._taken(slots[slot], slot, lanes), 0, self._axis(narrow, slot))
-            more = [(0, 0)] * few.ndim
-            more[self._axis(narrow, slot)] = (0, narrow.width - narrow.lanes if axis else 0)
-            found[slot] = jnp.pad(few, more)
-        works = np.arange(narrow.width) < jnp.sum(self._at_work(slots), dtype=jnp.int32)
+            found[slot] = jnp.moveaxis(self._taken(slots[slot], slot, lanes), 0, self._axis(slot))
+        works = np.arange(narrow.lanes) < jnp.sum(self._at_work(slots), dtype=jnp.int32)
         return found | {PC: where(works, found[PC], narrow.done)}
 
     def widened(self, slots: Slots, few: Slots, lanes: Any) -> Slots:
@@ -77,12 +74,12 @@ class Narrowing:
             if slot in narrow.not_of_lanes:
                 found[slot] = few[slot]
                 continue
-            new = jnp.moveaxis(few[slot], self._axis(narrow, slot), 0)[: narrow.lanes]
+            axis = self._axis(slot)
+            new = jnp.moveaxis(few[slot], axis, 0)
             if slot == LOG and wide.queue:
                 new = self._with_inputs(new, slots, lanes)
-            new = masked(works, new, self._taken(slots[slot], slot, lanes), 0)
-            axis = self._axis(wide, slot)
-            place = (slice(None),) * (axis % slots[slot].ndim)
+            new = masked(works, new, self._taken(slots[slot], slot, lanes))
+            place = (slice(None),) * axis
             found[slot] = jnp.asarray(slots[slot]).at[(*place, lanes)].set(jnp.moveaxis(new, 0, axis), **IN_BOUNDS)
         return found
 
@@ -96,14 +93,13 @@ class Narrowing:
         return jnp.asarray(slots[PC]) < self.wide.blocks
 
     def _taken(self, array: Any, slot: str, lanes: Any) -> Any:
-        """The values of some lanes in an array, with the lane axis first."""
-        axis = self._axis(self.wide, slot)
+        """What some lanes have of an array, lanes in front."""
+        axis = self._axis(slot)
         return jnp.moveaxis(jnp.take(array, lanes, axis=axis, mode="clip"), axis, 0)
 
-    @staticmethod
-    def _axis(layout: Layout, slot: str) -> int:
-        """The position of the lane axis in an array; a stack has an axis of rows in front."""
-        return layout.lane_axis or int(slot in layout.buffers)
+    def _axis(self, slot: str) -> int:
+        """Where an array has the axis of lanes; a stack has one of rows in front."""
+        return int(slot in self.wide.buffers)
 
 
 def lanes_left(layout: Layout, slots: Mapping[str, Any]) -> int:

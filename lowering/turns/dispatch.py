@@ -17,7 +17,7 @@ Reference: paper section 3.1, algorithm 2 and figure 5.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, Final
 
@@ -25,7 +25,6 @@ import jax
 import jax.numpy as jnp
 
 from hlobatch._jax import ir, stablehlo
-from hlobatch.lowering.arrays.where import where
 from hlobatch.lowering.module.scalars import add, compare, constant, scalar_aval
 from hlobatch.lowering.module.splice import Spliced
 from hlobatch.lowering.module.while_loop import loop
@@ -37,14 +36,8 @@ TURNS_BETWEEN_TESTS: Final = 4
 MAJORITY: Final = (2, 3)
 """A block that goes on to itself is run again if more than this share, two thirds, of the lanes that have something
 left to do wait at it."""
-LOOPS_BETWEEN_TESTS: Final = 2
-"""Times that several turns are made at once between two tests. A loop over lanes writes to other arrays than it reads,
-so one alone would have XLA copy them back; the second one writes to the arrays that the first one has read. With one
-lane, there is next to nothing to copy."""
 SOMEONE: Final = 0
 """The number that a guarded block that ran leaves in ``NEXT``, which is ``done`` if none ran."""
-NOBODY: Final = -1
-"""The number that a block that ran leaves in ``NEXT``, in a form that finds the next block once in a turn."""
 
 
 class Case(Turn):
@@ -65,25 +58,15 @@ class Case(Turn):
         self.look(state)
 
 
-class OneAtATime(Turn):
-    """Forms in which a turn goes through the blocks in order, and runs each as long as it is the next one."""
+class Chain(Turn):
+    """A chain, in which a turn goes through the blocks in order, and runs each as long as it is the next one.
+
+    Each step finds the next one, so that a turn runs all blocks that follow each other in order.
+    """
 
     @cached_property
     def memory(self) -> dict[str, jax.ShapeDtypeStruct]:
         return {f"{NEXT}.{i}": aval for i, aval in enumerate(self.schedule.memory)}
-
-    def run_blocks(self, state: dict[str, Any]) -> None:
-        for index, step in self.steps.items():
-            if self.left_in_next is None:
-                turns = 1 + self.turns_counted[index]
-                self.repeat_while(NEXT, partial(_is, index), step, state, endless=True, turns=turns)
-            else:
-                self.count_visit(index, state, _is(index, state[NEXT]))
-                self.repeat_while(NEXT, partial(_is, index), step, state)
-
-
-class Chain(OneAtATime):
-    """A chain in which each step finds the next one, so that a turn runs all blocks that follow each other in order."""
 
     @property
     def told(self) -> tuple[str, ...]:
@@ -92,45 +75,10 @@ class Chain(OneAtATime):
     def tell(self, slots: Slots) -> list[Any]:
         return self.choose_in(slots)
 
-
-class ChainOfOne(OneAtATime):
-    """A chain in which a turn finds the next block once, and runs that block, or the turnover.
-
-    This is for one CPU, where the tests that pass over all other blocks cost little: a nanosecond each in a run that is
-    one kernel. The code that finds the next block is then in the module once, and not after every block, which takes
-    less time to compile. Blocks run in the same order as by ``case``.
-    """
-
-    left_in_next = NOBODY
-
-    @property
-    def told_by_turnover(self) -> tuple[str, ...]:
-        return self.told
-
-    def tell_of_turnover(self, slots: Slots) -> list[Any]:
-        return self.tell(slots)
-
-    def enter(self, state: dict[str, Any]) -> None:
-        state[NEXT] = constant(NOBODY)
-
-    def choose(self, counter: Any, *memory: Any) -> list[Any]:
-        following, *remembered = super().choose(counter, *memory)
-        if not self.layout.queue:
-            return [following, *remembered]
-        wanted = self.lanes.wants_turnover(self.schedule.leaving(counter), following)
-        kept = [where(wanted, old, new) for old, new in zip(memory, remembered, strict=True)]
-        return [where(wanted, self.layout.leave, following), *kept]
-
-    def finder(self, avals: Sequence[Any]) -> Callable[[Sequence[Any]], list[Any]]:
-        return self.layout.idiom.outlined(self.splicer, self.choose, avals, "next").call
-
-    def body(self, carried: Slots) -> Slots:
-        state = dict(carried)
-        self.look(state)
-        return super().body(state)
-
-    def turn_over(self, state: dict[str, Any]) -> None:
-        self.repeat_while(NEXT, partial(_is, self.layout.leave), self.turnover, state)
+    def run_blocks(self, state: dict[str, Any]) -> None:
+        for index, step in self.steps.items():
+            turns = 1 + self.turns_counted[index]
+            self.repeat_while(NEXT, partial(_is, index), step, state, endless=True, turns=turns)
 
 
 class EachInOrder(Turn):
@@ -160,39 +108,18 @@ class EachInOrder(Turn):
         for index, step in list(self.steps.items())[after:]:
             if not step.turns:
                 self.visit(index, step, state)
-            elif several := self._several_turns(step):  # no visit before it, which would be the same code once more
-                times = LOOPS_BETWEEN_TESTS if self.layout.lanes > 1 else 1
-                self._while_majority(index, step, state, [several] * times, at_least_once=True)
             else:
                 self.visit(index, step, state)
-                self._while_majority(index, step, state, [self.spliced(step)] * TURNS_BETWEEN_TESTS)
+                self._while_majority(index, step, state)
 
-    def _while_majority(
-        self,
-        index: int,
-        step: Step,
-        state: dict[str, Any],
-        runs: Sequence[Spliced],
-        *,
-        at_least_once: bool = False,
-    ) -> None:
+    def _while_majority(self, index: int, step: Step, state: dict[str, Any]) -> None:
         """Run a block that goes on to itself while most of the lanes that have something left to do wait at it."""
 
         def wanted(counter: Any) -> Any:
             return self.splicer.call(self._majority, [counter, constant(index)])[0]
 
-        turns = 1 + len(runs) * self.turns_counted[index]
-        self.repeat_while(PC, wanted, step, state, endless=True, runs=runs, turns=turns, at_least_once=at_least_once)
-
-    def _several_turns(self, step: Step) -> Spliced | None:
-        """The step as one loop over lanes that make several turns each (unroll-and-jam); None if it cannot be one."""
-        if self.told:
-            return None
-        given = self.given(step)
-        several = self.layout.idiom.several_turns(step.code.run, given, step.code.writes, PC)
-        if several is None:
-            return None
-        return self.splicer.add(several, list(given.values()), f"{step.name}.turns")
+        turns = 1 + TURNS_BETWEEN_TESTS * self.turns_counted[index]
+        self.repeat_while(PC, wanted, step, state, endless=True, times=TURNS_BETWEEN_TESTS, turns=turns)
 
     def _is_majority(self, counter: Any, index: Any) -> list[Any]:
         here = jnp.sum(counter == index, dtype=jnp.int32)
@@ -204,20 +131,15 @@ class EachInOrder(Turn):
 
 
 class Guarded(EachInOrder):
-    """A turn runs each block at which a lane waits; ``NEXT`` says whether any block ran.
-
-    If the turnover runs the entry block itself (``beginning.py``), it sets ``NEXT``, too: all lanes that took an input
-    may be done with it already, so that no other block runs, and the loop must go on even so.
-    """
-
-    left_in_next = SOMEONE
+    """A turn runs each block at which a lane waits; ``NEXT`` says whether any block ran."""
 
     @property
-    def told_by_turnover(self) -> tuple[str, ...]:
-        return self.told if self.lanes.beginning else ()
+    def told(self) -> tuple[str, ...]:
+        return (NEXT,)
 
-    def tell_of_turnover(self, slots: Slots) -> list[Any]:
-        return self.tell(slots) if self.told_by_turnover else []
+    def tell(self, slots: Slots) -> list[Any]:
+        del slots
+        return [jnp.int32(SOMEONE)]
 
     @cached_property
     def _anyone(self) -> Spliced:
@@ -298,12 +220,7 @@ SWEEPS: Final = ("guarded", "sweep")
 
 
 def turn_of(form: str, layout: Layout) -> type[Turn]:
-    """The class that builds a turn in one of ``FORMS``.
-
-    A chain of one lane is the plain ``Chain``: to find the next block, it only reads the lane's program counter.
-    """
-    if form == "chain" and layout.idiom.finds_next_once and layout.lanes > 1:
-        return ChainOfOne
-    if form == "sweep" and layout.buffers and layout.idiom.holds_stacks:
+    """The class that builds a turn in one of ``FORMS``."""
+    if form == "sweep" and layout.buffers and layout.holds_stacks:
         return SweepInSteps
     return _FORMS[form]

@@ -12,14 +12,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import jax
 import jax.numpy as jnp
 
 from hlobatch.analysis.slow_operations import seconds_of, turns_counted
 from hlobatch.lowering.blocks.block import BlockFunction
-from hlobatch.lowering.module.scalars import add, both, compare, constant, either, false, scalar_aval, select, true
+from hlobatch.lowering.module.scalars import add, both, compare, constant, false, scalar_aval, select
 from hlobatch.lowering.module.splice import Spliced, Splicer
 from hlobatch.lowering.module.tie import tied
 from hlobatch.lowering.module.trim import Trimmed, trimmed
@@ -64,7 +64,6 @@ class Turn(ABC):
         avals: Shapes and dtypes of the state and of the fixed values.
         schedule: Finds the next group, in the forms that run one group at a time.
         rounds: Times that all blocks are run in a turn of a ``sweep``.
-        moves_out_of_loops: Whether XLA does loop-invariant code motion; see ``module/tie.py``.
         light_ties: Whether blocks are tied to their loops by as few selects as will do.
     """
 
@@ -76,24 +75,20 @@ class Turn(ABC):
     avals: Mapping[str, Any]
     schedule: Schedule
     rounds: int = 1
-    moves_out_of_loops: bool = True
     light_ties: bool = True
     _spliced: dict[str, Spliced] = field(init=False, default_factory=dict)
 
     # Hooks of a form
 
-    left_in_next: ClassVar[int | None] = None
-    """The number that a step that ran leaves in ``NEXT``, in a form whose steps do not find the next group."""
-
     @property
     def told(self) -> tuple[str, ...]:
         """Slots that a step writes besides the state. If it writes any, it can stand in a loop that tests them."""
-        return () if self.left_in_next is None else (NEXT,)
+        return ()
 
     def tell(self, slots: Slots) -> list[Any]:
         """The values of ``told``, after a step."""
         del slots
-        return [] if self.left_in_next is None else [jnp.int32(self.left_in_next)]
+        return []
 
     @property
     def told_by_turnover(self) -> tuple[str, ...]:
@@ -126,16 +121,12 @@ class Turn(ABC):
 
     @cached_property
     def steps(self) -> Mapping[int, Step]:
-        """The step of each group, by its number; the entry block has none if inputs have been through it already."""
-        groups = list(enumerate(self.groups))
-        return {index: self._group_step(group) for index, group in groups[self.lanes.beginning is not None :]}
+        """The step of each group, by its number."""
+        return {index: self._group_step(group) for index, group in enumerate(self.groups)}
 
     @cached_property
     def _find(self) -> Callable[[Sequence[Any]], list[Any]]:
-        return self.finder([self.layout.slots[PC], *self.memory.values()])
-
-    def finder(self, avals: Sequence[Any]) -> Callable[[Sequence[Any]], list[Any]]:
-        """Add ``choose`` to the module, as a function of arrays like ``avals``; a function that emits a call of it."""
+        avals = [self.layout.slots[PC], *self.memory.values()]
         return partial(self.splicer.call, self.splicer.add(self.choose, avals, "next"))
 
     @property
@@ -259,11 +250,10 @@ class Turn(ABC):
         state: dict[str, Any],
         *,
         endless: bool = False,
-        runs: Sequence[Spliced] = (),
+        times: int = 1,
         turns: int = 1,
-        at_least_once: bool = False,
     ) -> None:
-        """Run a step, or functions like it in a row, as long as a condition on a slot that it writes holds.
+        """Run a step, some times in a row, as long as a condition on a slot that it writes holds.
 
         Args:
             slot: The slot.
@@ -271,18 +261,16 @@ class Turn(ABC):
             step: The step.
             state: All slots; those that the step writes are changed.
             endless: Whether the condition may hold for ever, so that turns are counted down as in the loop around it.
-            runs: Functions to run in place of the step's own, with the same slots.
-            turns: The number of turns to count for one iteration of the loop.
-            at_least_once: Whether the first turn is made without a test.
+            times: How often it runs between two tests.
+            turns: As how many turns one of the loop counts.
         """
         names = [*step.code.writes, *(self.counted if endless else ())]
 
         def again(carried: Sequence[Any]) -> Any:
             now = dict(zip(names, carried, strict=False))
-            holds = self.while_left(wanted(now[slot]), *(now[left] for left in self.counted if endless))
-            return either(carried[-1], holds) if at_least_once else holds
+            return self.while_left(wanted(now[slot]), *(now[left] for left in self.counted if endless))
 
-        self._loop(step, state, again, *([true()] if at_least_once else []), endless=endless, runs=runs, turns=turns)
+        self._loop(step, state, again, endless=endless, times=times, turns=turns)
 
     def _loop(
         self,
@@ -291,16 +279,16 @@ class Turn(ABC):
         wanted: Callable[[Sequence[Any]], Any],
         *flag: Any,
         endless: bool = False,
-        runs: Sequence[Spliced] = (),
+        times: int = 1,
         turns: int = 1,
     ) -> None:
-        """Run a step, or functions like it, in a loop that carries the slots that the step writes, and a flag."""
+        """Run a step, some times in a row, in each turn of a loop that carries what the step writes, and a flag."""
         names = [*step.code.writes, *(self.counted if endless else ())]
 
         def turn(carried: Sequence[Any]) -> list[Any]:
             inner = {**state, **dict(zip(names, carried, strict=False))}
-            for function in runs or (self.spliced(step),):
-                self._call(function, step, inner)
+            for _ in range(times):
+                self.run(step, inner)
             if endless:
                 self.count_down(inner, turns)
             return [*(inner[slot] for slot in names), *(false() for _ in flag)]
@@ -348,7 +336,7 @@ class Turn(ABC):
         in_loop: bool,
     ) -> Step:
         part = trimmed(run, reads, writes, self._known)
-        if in_loop and self.moves_out_of_loops:
+        if in_loop:
             outside = {top for v in self.layout.in_place for top in self.layout.tops(v)}
             # Buffers are left out: a stack is read at a pointer that the loop changes, so nothing moves out.
             registers = self.layout.slots.keys() - self.layout.buffers | outside

@@ -112,18 +112,6 @@ def optimized_in_full(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
-@pytest.fixture(params=["packed", "as it is"])
-def state_given_back(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The state of a run comes back in both ways, whatever its size."""
-    monkeypatch.setattr("hlobatch.runtime.packing.MOST_BYTES_PACKED", 2**30 if request.param == "packed" else -1)
-
-
-@pytest.fixture
-def state_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is looked for beside a kernel, where the state would be packed."""
-    monkeypatch.setattr("hlobatch.runtime.packing.MOST_BYTES_PACKED", -1)
-
-
 def pytest_report_header() -> list[str]:
     devices = Counter(device.device_kind for device in jax.devices())
     counted = ", ".join(f"{count} x {kind}" for kind, count in devices.items())

@@ -1,7 +1,7 @@
 """How every workload of the benchmarks runs on three machines: ``python test/py/strategies.py`` writes it to a file.
 
 A strategy is a value, so that what decides can be moved about and shown to decide the same. One line for each size of a
-workload and each machine: a processor with short vectors, one with long ones, and a GPU. How many operations a program
+workload and each machine: a processor and a GPU. How many operations a program
 has is left out: releases of JAX differ in that.
 """
 
@@ -37,8 +37,7 @@ def _catch(function: hb.BatchedFunction, args: Any, **options: Any) -> Any:
 
 def targets() -> dict[str, Target]:
     """Machines, by name."""
-    cpu = replace(target_of("cpu"), threads=2, stores_masked=False, vector=8)
-    return {"cpu, 8": cpu, "cpu, 16": replace(cpu, vector=16, stores_masked=True), "gpu": target_of("gpu")}
+    return {"cpu": replace(target_of("cpu"), threads=2), "gpu": target_of("gpu")}
 
 
 def plan_of(name: str, size: Any) -> tuple[Plan, int]:
@@ -58,7 +57,7 @@ def _told(strategy: Strategy) -> dict[str, Any]:
     of_all = {name: getattr(strategy.policy, name) for name in ("form", "schedule", "rounds", "share")}
     why = {"reason": strategy.policy.reason, "why_so_many": strategy.policy.why_so_many if strategy.has_queue else ""}
     undivided = strategy.policy.undivided
-    return of_batch | of_all | {"one_kernel": strategy.one_kernel} | why | {"undivided": undivided}
+    return of_batch | of_all | why | {"undivided": undivided}
 
 
 def lines(name: str) -> Iterator[str]:
@@ -67,8 +66,8 @@ def lines(name: str) -> Iterator[str]:
         plan, inputs = plan_of(name, size)
         for machine, target in targets().items():
             policies = Policies.of(plan.programs.in_order, plan.options, target)
-            threads = policies.several.threads_for(inputs)
-            strategy = plan_run(policies, plan.states, -(-inputs // threads), is_alone=True)
+            threads = policies.policy.threads_for(inputs)
+            strategy = plan_run(policies, -(-inputs // threads))
             verdict = target.judge(plan.programs.of_a_lane)
             said = ", ".join(f"{name}={value}" for name, value in _told(strategy).items())
             said = COUNTED.sub("N operations", re.sub(r"up to [\d,]+ lanes", "up to N lanes", said))

@@ -59,14 +59,13 @@ def widths_of(function: hb.BatchedFunction, args: tuple[Any, ...]) -> dict[int, 
 
 
 @pytest.mark.parametrize(("function", "inputs"), [(walk, walks), (inner_loop, inner_loops)], ids=["walk", "inner_loop"])
-@pytest.mark.parametrize("one_kernel", [True, False])
 @pytest.mark.parametrize("dispatch", ["auto", "case", "chain", "guarded", "sweep"])
 def test_equals_one_example_at_a_time(
-    function: hb.BatchedFunction, inputs: Callable[[], tuple[Any, ...]], one_kernel: bool, dispatch: str
+    function: hb.BatchedFunction, inputs: Callable[[], tuple[Any, ...]], dispatch: str
 ) -> None:
     args = inputs()
     options = {"lanes": LANES, "threads": 1, "dispatch": dispatch}
-    compacting = hb.batch(function.function, optimizations=hb.Optimizations(one_kernel=one_kernel), **options)
+    compacting = hb.batch(function.function, **options)
     assert widths_of(compacting, args) == {0: (ONE_IN_EIGHT,)}
     wanted = [function.function(*(x[i] for x in args)) for i in range(INPUTS)]
     for got, rows in zip(
@@ -105,7 +104,7 @@ def test_where_lanes_come_back_to_what_takes_very_long(monkeypatch: pytest.Monke
     monkeypatch.setattr("hlobatch.strategy.widths.LONG_OPERATIONS", (1.0, 1.0))
     monkeypatch.setattr("hlobatch.strategy.widths.LEAST_OPERATIONS_AN_ELEMENT", 0.0)
     lanes = LANES if queue else INPUTS
-    function = hb.batch(come_back.function, lanes=lanes, threads=1, optimizations=hb.Optimizations(one_kernel=False))
+    function = hb.batch(come_back.function, lanes=lanes, threads=1)
     plan = function.trace(*walks()).plan
     request = request_of(plan, layout_of(plan, INPUTS, plan.depth))
     third = {LANES: 6, INPUTS: 14}[lanes]

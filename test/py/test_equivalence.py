@@ -31,7 +31,6 @@ from zoo import (
     UNOPTIMIZED,
     ZOO,
     ZooProgram,
-    in_small_kernels,
     optimizing_in_full,
     optimizing_little,
 )
@@ -93,33 +92,6 @@ def compacted(**options: Any) -> Run:
             return run(program, batch)
 
     return everywhere
-
-
-def lanes_last(*, stores_masked: bool, vector: int = 8, **options: Any) -> Run:
-    """With the axis of lanes behind all others, however few they are, where the run is one kernel."""
-    depth = 24 + stores_masked  # a depth of its own, and so nothing that others have compiled
-    run = compiled_with(max_stack_depth=depth, **options)
-
-    def behind(program: ZooProgram, batch: int) -> Any:
-        with (
-            mock.patch("hlobatch.targets.cpu.whole_runs.LEAST_LANES_IN_VECTORS", 1),
-            mock.patch("hlobatch.targets.cpu.processor.stores_masked", return_value=stores_masked),
-            mock.patch("hlobatch.targets.cpu.processor.vector", return_value=vector),
-        ):
-            return run(program, batch)
-
-    return behind
-
-
-def outlining(**options: Any) -> Run:
-    """One lane in several kernels, and of what works on little as much as can be in kernels of its own."""
-    run = compiled_with(max_stack_depth=28, **options)  # a depth of its own, and so nothing that others have compiled
-
-    def outlined(program: ZooProgram, batch: int) -> Any:
-        with in_small_kernels():
-            return run(program, batch)
-
-    return outlined
 
 
 def as_on_accelerator(**options: Any) -> Run:
@@ -286,13 +258,6 @@ EXECUTORS: dict[str, Run] = {
     "queue_sweep": compiled_with(lanes=3, dispatch="sweep"),
     "threads": compiled_with(threads=3),
     "threads_queue": compiled_with(threads=2, lanes=6, dispatch="chain", schedule="cost"),
-    "lanes_last": lanes_last(stores_masked=False),
-    "lanes_last_masked": lanes_last(stores_masked=True, vector=16),
-    "lanes_last_queue": lanes_last(stores_masked=False, lanes=4, dispatch="chain", schedule="cost"),
-    "small_kernels": outlining(lanes=1),
-    "small_kernels_case": outlining(lanes=1, dispatch="case", schedule="earliest"),
-    "small_kernels_guarded": outlining(lanes=1, dispatch="guarded"),
-    "small_kernels_sweep": outlining(lanes=1, dispatch="sweep"),
     "compacted": compacted(dispatch="chain", schedule="earliest", max_stack_depth=16),
     "compacted_queue": compacted(lanes=4, dispatch="guarded"),
     "accelerator_sweep": as_on_accelerator(dispatch="sweep"),
@@ -337,7 +302,7 @@ BY_DAY = covering(FEATURES, DIVIDED, SHARE)
 IN_EVERY_BATCH = (
     "compiled", "vm_numpy", "interpret", "interpret_lowered", "kernel_checked", "stackless_numpy", "stackless_xla",
     "stackless_jax", "case", "chain", "guarded", "sweep", "most_lanes", "queue_cost", "queue_guarded", "threads",
-    "lanes_last", "small_kernels", "accelerator_sweep", "constants_inside_jit", "chosen", "unoptimized", "kernel",
+    "accelerator_sweep", "constants_inside_jit", "chosen", "unoptimized", "kernel",
     "kernel_inside_jit", "gang", "gang_checked", "grid",
 )  # fmt: skip
 """Executors that have every batch at night."""

@@ -197,7 +197,7 @@ FORMS = {
     "chain": {"dispatch": "chain"},
     "guarded queue": {"dispatch": "guarded", "lanes": 3},
     "sweep": {"dispatch": "sweep"},
-    "unoptimized": {"optimizations": hb.Optimizations(one_kernel=False, if_conversion=False)},
+    "unoptimized": {"optimizations": hb.Optimizations(kernels=False, if_conversion=False)},
 }
 
 

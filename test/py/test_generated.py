@@ -21,7 +21,7 @@ import pytest
 from hypothesis import given, note
 from hypothesis import strategies as st
 from own_code import HAS_LLVM, checking
-from zoo import LOOP, UNOPTIMIZED, in_small_kernels, optimizing_little
+from zoo import LOOP, UNOPTIMIZED, optimizing_little
 
 import hlobatch as hb
 from hlobatch import stackless, virtual_machine
@@ -38,8 +38,6 @@ PARAMETERS = ("fuel", "a", "b", "c")
 LOCALS = ("x", "y", "i")
 CALLS = 2
 """Call sites of each function, one in a loop for two outside: enough for tree recursion, and few calls in all."""
-IN_SMALL_KERNELS: dict[str, Any] = {"lanes": 1}
-"""In small kernels. XLA optimizes as for users: what it finds unused must do no harm."""
 OPTIONS: tuple[dict[str, Any], ...] = (
     {},
     {"lanes": 2},
@@ -47,7 +45,6 @@ OPTIONS: tuple[dict[str, Any], ...] = (
     {"dispatch": "sweep"},
     {"dispatch": "chain", "lanes": 2},
     {"optimizations": UNOPTIMIZED},
-    IN_SMALL_KERNELS,
 )
 
 
@@ -259,7 +256,7 @@ def check(source: str, folder: Path, options: dict[str, Any]) -> None:
     """Compiled, eager with stacks, and eager with masks: all as plain Python."""
     module = load(source, folder)
     wanted = expected(module)
-    with in_small_kernels() if options is IN_SMALL_KERNELS else optimizing_little():
+    with optimizing_little():
         for executor, result in results(module.entry, options):
             assert result.tolist() == wanted, executor
 

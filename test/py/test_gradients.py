@@ -15,7 +15,6 @@ import pytest
 import hlobatch as hb
 from hlobatch.runtime import sums
 from hlobatch.runtime.execute import results_of
-from hlobatch.transforms.optimizations import Optimizations
 
 FORMS = ("case", "kernel", "chain", "guarded", "sweep")
 
@@ -544,8 +543,7 @@ def test_lanes_of_a_loop_sum_what_they_share_in_one_array(
     plans = list[Any]()
     monkeypatch.setattr(sums, "results_of", lambda plan, *given: (plans.append(plan), results_of(plan, *given))[1])
     depth = {"max_stack_depth": 64} if traced else {"max_stack_depth": 2, "max_tape": 2}
-    several = Optimizations(one_kernel=False)
-    found = gradient(dispatch=dispatch, optimizations=several, threads=threads, lanes=lanes, **depth)
+    found = gradient(dispatch=dispatch, threads=threads, lanes=lanes, **depth)
     assert all(bool(plan.summed) == (traced or count % 2 == 0) for plan in plans), plans
     for one, other in zip(found, gradient(dispatch="kernel", max_stack_depth=64), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-11, atol=1e-13)
@@ -556,7 +554,7 @@ def test_a_sum_of_lanes_that_have_no_result_is_not_given() -> None:
     def deep(n, w):
         return w[0] if n <= 0 else jnp.sin(w @ deep(n - 1, w))
 
-    several = {"dispatch": "sweep", "optimizations": Optimizations(one_kernel=False)}
+    several = {"dispatch": "sweep"}
 
     @hb.batch(in_axes=(0, None), max_stack_bytes=1 << 16, **several)
     def top(n, w):

@@ -53,9 +53,9 @@ ENDLESS = np.arange(SIZE) % 9 == 4
 
 @pytest.mark.usefixtures("short")
 @ways
-def test_runs_in_many_stretches(form: str, lanes: int | None, threads: int, one_kernel: bool) -> None:
+def test_runs_in_many_stretches(form: str, lanes: int | None, threads: int) -> None:
     """Give what one stretch gives, and count each step once."""
-    how = options(form, lanes, threads, one_kernel)
+    how = options(form, lanes, threads)
     recursive = hb.batch(fibonacci, max_stack_depth=8, **how)  # and so they grow once
     found = recursive(NUMBERS)
     assert found.tolist() == [(1, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89)[n] for n in NUMBERS]
@@ -69,7 +69,7 @@ def test_runs_in_many_stretches(form: str, lanes: int | None, threads: int, one_
 
 @ways
 def test_interrupted(
-    form: str, lanes: int | None, threads: int, one_kernel: bool, short: list[float], monkeypatch: pytest.MonkeyPatch
+    form: str, lanes: int | None, threads: int, short: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever was finished is kept, in a run of each kind; without Ctrl-C, these have no end."""
 
@@ -81,7 +81,7 @@ def test_interrupted(
     monkeypatch.setattr(Course, "note", interrupt)
     n = np.where(ENDLESS, -1, NUMBERS).astype(np.int32)
     for _ in range(2):  # the second time by the shorter way
-        endless = hb.batch(down, **options(form, lanes, threads, one_kernel))
+        endless = hb.batch(down, **options(form, lanes, threads))
         with pytest.raises(KeyboardInterrupt, match="'down' was interrupted when") as caught:
             endless(jnp.asarray(n))
         error = caught.value

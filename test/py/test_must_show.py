@@ -1,7 +1,6 @@
 """What hlobatch has to show of the paper's own examples: exact results, exact counts, and loops that copy no stack."""
 
 import math
-import os
 import re
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from optimized_hlo import computations, inside_loops, whole_writes
-from runs import chosen_layout, layout_of
+from runs import layout_of
 from zoo import LOOP, ackermann, fibonacci, iota_sum, is_even, is_odd
 
 import hlobatch as hb
@@ -133,12 +132,9 @@ def compiled_nuts(**options: Any) -> hb.Traced:
     return hb.batch(sample.function, threads=1, **options).trace(chains)
 
 
-SEVERAL_KERNELS = hb.Optimizations(one_kernel=False)
-
-
 def stack_shapes(traced: hb.Traced) -> set[tuple[int, ...]]:
     """The shapes ``[depth + 1, lanes, *event]`` of the stacks' buffers, and those with the first two axes as one."""
-    layout = chosen_layout(traced.plan, LANES, traced.plan.depth)
+    layout = layout_of(traced.plan, LANES, traced.plan.depth)
     shapes = {layout.slots[slot].shape for variable in layout.stacked for slot in layout.frames(variable)}
     return shapes | {(first * second, *rest) for first, second, *rest in shapes}
 
@@ -146,7 +142,7 @@ def stack_shapes(traced: hb.Traced) -> set[tuple[int, ...]]:
 @pytest.mark.usefixtures("optimized_in_full")
 def test_hlo_is_read_in_full() -> None:
     """Every instruction of a module is found, and those that move a stack are among those inside the loop."""
-    traced = compiled_fibonacci(dispatch="chain", optimizations=SEVERAL_KERNELS)
+    traced = compiled_fibonacci(dispatch="chain")
     text = traced.lower().compile().as_text()
     assert sum(map(len, computations(text).values())) == sum(" = " in line for line in text.splitlines())
     inside = [i for i in inside_loops(text) if "[33,1000]" in i.shape or "[33000]" in i.shape]
@@ -156,42 +152,12 @@ def test_hlo_is_read_in_full() -> None:
 
 @pytest.mark.usefixtures("optimized_in_full")
 @pytest.mark.parametrize("build", [compiled_fibonacci, compiled_nuts])
-@pytest.mark.parametrize("optimizations", [hb.Optimizations(), SEVERAL_KERNELS], ids=["one", "several"])
-def test_no_stack_is_copied_inside_the_loop(build: Callable[..., hb.Traced], optimizations: hb.Optimizations) -> None:
-    traced = build(optimizations=optimizations)
+def test_no_stack_is_copied_inside_the_loop(build: Callable[..., hb.Traced]) -> None:
+    traced = build(optimizations=LOOP)
     shapes = stack_shapes(traced)
     written = whole_writes(traced.lower().compile().as_text(), shapes)
     assert shapes
     assert not written
-
-
-needs_two_cores = pytest.mark.skipif(
-    (os.cpu_count() or 1) < 2, reason="with one core, XLA has no threads to divide a kernel among"
-)
-
-
-@pytest.mark.usefixtures("optimized_in_full")
-@needs_two_cores
-@pytest.mark.parametrize(("lanes", "divided"), [(LANES, False), (200_000, True)])
-def test_small_kernels_stay_in_one_thread(lanes: int, divided: bool) -> None:
-    """Deep stacks make no kernel look large; where the arrays that a block computes are, kernels are divided."""
-    options = {"max_stack_depth": 1_024, "threads": 1, "lanes": lanes, "optimizations": SEVERAL_KERNELS}
-    deep = hb.batch(fibonacci.function, **options)
-    compiled = deep.trace(jax.ShapeDtypeStruct((lanes,), np.int32)).lower().compile()
-    assert ("outer_dimension_partitions" in compiled.as_text()) == divided
-
-
-@pytest.mark.usefixtures("optimized_in_full")
-@needs_two_cores
-def test_large_kernels_inside_a_primitive_are_divided() -> None:
-    @hb.batch(threads=1)
-    def settle(x):
-        while x > 1.0:
-            x = x * jnp.mean(jnp.tanh(x * jnp.arange(100_000.0)))
-        return x
-
-    compiled = settle.trace(jax.ShapeDtypeStruct((4,), np.float32)).lower().compile()
-    assert "outer_dimension_partitions" in compiled.as_text()
 
 
 # What all lanes share
@@ -225,7 +191,7 @@ def test_what_all_lanes_share_is_never_broadcast() -> None:
 @pytest.mark.parametrize("lanes", [pytest.param(1, marks=pytest.mark.slow), 96])
 def test_what_all_lanes_share_is_turned_around_before_the_loop(lanes: int) -> None:
     """The model multiplies by the regressors' transpose: a statement of which a part is the same in every lane."""
-    text = compiled_logistic_nuts(lanes, optimizations=SEVERAL_KERNELS).as_text()
+    text = compiled_logistic_nuts(lanes, optimizations=LOOP).as_text()
     assert not whole_writes(text, {(DATA, REGRESSORS), (REGRESSORS, DATA)})
 
 

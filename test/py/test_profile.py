@@ -48,7 +48,7 @@ def test_a_profile_is_written_and_read(profile: Profile, tmp_path: Path) -> None
         ('{"platform": "cpu", "operation_ns": NaN}', "not nan"),
         ('{"platform": "cpu", "busy_lanes": -1}', "`busy_lanes` of a profile is a whole number, not -1"),
         ('{"platform": "cpu", "busy_lanes": false}', "not False"),
-        ('{"platform": "cpu", "cache_bytes": 1.5}', "`cache_bytes` of a profile is a whole number above zero, not 1.5"),
+        ('{"platform": "cpu", "core_bytes": 1.5}', "`core_bytes` of a profile is a whole number above zero, not 1.5"),
     ],
 )
 def test_what_is_no_profile_is_refused(given: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,7 +92,7 @@ def branchy(x: Any, n: Any) -> Any:
 def test_what_runs_follows_from_the_profile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a kernel takes ten times as long to start, a program of ten times the size is still cheap."""
     args = jnp.linspace(-1, 1, 800).reshape(4, 200), jnp.arange(4)
-    switches = hb.Optimizations(kernels=False, one_kernel=False)
+    switches = hb.Optimizations(kernels=False)
     expected, stats = hb.batch(branchy, optimizations=switches).with_stats(*args)
     assert "too dear to run every block each time" in stats.choice
     SLOW_KERNELS.write(tmp_path / "it.json")
@@ -105,7 +105,7 @@ def test_what_runs_follows_from_the_profile(tmp_path: Path, monkeypatch: pytest.
 def test_what_was_not_measured_is_as_on_the_server() -> None:
     unknown = LoopCosts(Profile("tpu", busy_lanes=65_536))
     known = LoopCosts(server())
-    for name in ("step_operations", "kernel_step_operations", "cheap_operations", "kernel_bytes", "matrix_bytes"):
+    for name in ("step_operations", "cheap_operations", "matrix_bytes"):
         assert getattr(unknown, name) == getattr(known, name), name
     assert unknown.thread_operations(unknown.looping) == known.thread_operations(known.looping)
     assert unknown.test_operations == 0
@@ -144,7 +144,7 @@ def test_calibration_finds_what_a_machine_takes(tmp_path: Path, monkeypatch: pyt
     found = Profile.read(path)
     assert (found.platform, found.jax) == ("cpu", jax.__version__)
     assert found.operation_ns == pytest.approx(0.02, rel=0.01)
-    assert found.kernel_ns == found.find_ns == pytest.approx(300, rel=0.01)
+    assert found.kernel_ns == pytest.approx(300, rel=0.01)
     assert found.thread_ns == pytest.approx(10_000)
 
 
@@ -188,7 +188,7 @@ def test_calibration_prints_every_quantity() -> None:
                 2: ("Unified", 2, "512K", "0,4"),
                 3: ("Unified", 3, "32768K", "0-7"),
             },
-            {"cache_bytes": 32 * 1024, "core_bytes": 512 * 1024},
+            {"core_bytes": 512 * 1024},
         ),
     ],
     ids=["not told", "two threads a core"],

@@ -113,7 +113,7 @@ def test_small_loop_of_a_reduction_never_ended(dispatch: str) -> None:
 def test_a_passed_over_block_did_its_work_in_every_turn(dispatch: str) -> None:
     """XLA moved what a block reads and does not change out of the loop the block stands in."""
 
-    @hb.batch(dispatch=dispatch, optimizations=hb.Optimizations(one_kernel=False))
+    @hb.batch(dispatch=dispatch)
     def noise_then_count(key, n):
         total = jnp.sum(jax.random.normal(key, (50,)))
         while n > 0:

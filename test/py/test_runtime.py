@@ -15,17 +15,12 @@ from runs import layout_of, request_of
 from zoo import LOOP
 
 import hlobatch as hb
-from benchmarks.workloads import interpreter
 from hlobatch import _jax
-from hlobatch._jax import Compilation
-from hlobatch.ir.program import Program
 from hlobatch.lowering.to_stablehlo import to_stablehlo
 from hlobatch.runtime.shortcuts import _array_type
 from hlobatch.strategy.options import Options
 from hlobatch.strategy.plan_run import Policies, plan_run
-from hlobatch.strategy.policy import Policy
 from hlobatch.targets.registry import target_of
-from hlobatch.targets.target import Run
 from hlobatch.transforms import fold_constants
 
 
@@ -49,7 +44,6 @@ def variant(**options: object) -> hb.BatchedFunction:
     return hb.batch(fibonacci.function, **{"optimizations": LOOP, **options})
 
 
-@pytest.mark.usefixtures("state_given_back")
 @pytest.mark.parametrize(
     ("dispatch", "lanes"), [("chain", None), ("chain", 4), ("case", 1), ("guarded", 4), ("sweep", 1)]
 )
@@ -58,29 +52,6 @@ def test_stacks_grow_while_running(dispatch: str, lanes: int | None) -> None:
     assert found.tolist() == TRUTH
     assert stats.depth == 16
     assert stats.resumptions == 3
-
-
-def test_this_jax_knows_the_options_it_is_given() -> None:
-    wanted = dict(_jax._SEQUENTIAL)
-    assert _jax.compiler_options(Compilation()) == wanted
-    wanted |= {"xla_disable_hlo_passes": "cpu-parallel-task-assigner"}
-    assert _jax.compiler_options(Compilation(whole_kernels=True)) == wanted
-    in_one = ["cpu-parallel-task-assigner", "dot-library-rewriter", *_jax._PASSES_ON_LOOPS, _jax._TREES]
-    wanted |= {"xla_disable_hlo_passes": ",".join(in_one)}
-    wanted |= _jax._WIDE_VECTORS | (_jax._FUSIONS_OF_ONE if _jax.makes_small_fusions() else {})
-    assert _jax.compiler_options(Compilation(one_kernel=True)) == wanted
-    wanted |= {"xla_backend_optimization_level": 2}
-    assert _jax.compiler_options(Compilation(one_kernel=True, little_unrolled=True)) == wanted
-    for platform in ("tpu", "gpu", "cuda", "rocm"):
-        assert target_of(platform).compiler_options(Compilation()) == {}
-
-
-def test_xla_without_an_option_goes_without(monkeypatch: pytest.MonkeyPatch) -> None:
-    missing = _jax._unknown_options()
-    monkeypatch.setattr(_jax, "_ALL_OPTIONS", {**_jax._ALL_OPTIONS, "xla_cpu_of_another_release": "yes"})
-    assert _jax._unknown_options.__wrapped__() == missing | {"xla_cpu_of_another_release"}
-    monkeypatch.setattr(_jax, "_unknown_options", lambda: frozenset(_jax._SEQUENTIAL))
-    assert _jax.compiler_options.__wrapped__(Compilation()) == {}
 
 
 @pytest.mark.parametrize("platforms", [("cpu",), ("cuda",)])
@@ -114,6 +85,15 @@ def test_random_numbers_are_those_of_jax() -> None:
     np.testing.assert_array_equal(bits, wanted_bits)
 
 
+@hb.batch
+def halvings_of(n):
+    count = 0
+    while n > 1:
+        n = n // 2
+        count = count + 1
+    return count
+
+
 @pytest.mark.parametrize("stacks", [True, False])
 def test_an_accelerator_keeps_the_blocks_of_a_sweep_apart(stacks: bool) -> None:
     """Where they have stacks; a CPU's compiler needs none, and drops them."""
@@ -121,7 +101,7 @@ def test_an_accelerator_keeps_the_blocks_of_a_sweep_apart(stacks: bool) -> None:
     plan = hb.batch(function.function, dispatch="sweep").trace(INPUTS).plan
     portable = layout_of(plan, len(INPUTS))
     assert "optimization_barrier" not in str(to_stablehlo(request_of(plan, portable)))
-    layout = replace(portable, idiom=target_of("cuda").idiom(Run(portable.lanes)))
+    layout = replace(portable, holds_stacks=target_of("cuda").holds_stacks)
     assert ("optimization_barrier" in str(to_stablehlo(request_of(plan, layout)))) is barriers
 
 
@@ -153,7 +133,6 @@ def test_no_work_is_lost_when_stacks_grow() -> None:
     assert [block.active for block in grown.blocks] == [block.active for block in roomy.blocks]
 
 
-@pytest.mark.usefixtures("state_given_back")
 def test_endless_recursion_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hlobatch.config.STACK_DEPTH_LIMIT", 64)
 
@@ -170,7 +149,6 @@ def test_endless_recursion_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     assert caught.value.outputs[2] == 5
 
 
-@pytest.mark.usefixtures("state_given_back")
 def test_an_input_without_end_leaves_the_only_lane_to_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hlobatch.config.STACK_DEPTH_LIMIT", 16)
 
@@ -187,7 +165,6 @@ def test_an_input_without_end_leaves_the_only_lane_to_the_next(monkeypatch: pyte
     assert caught.value.outputs[2] == 5
 
 
-@pytest.mark.usefixtures("state_given_back")
 @pytest.mark.parametrize("lanes", [None, 2])
 def test_all_inputs_without_a_result_are_listed(lanes: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those too that were stopped by something else than what is reported."""
@@ -203,7 +180,6 @@ def test_all_inputs_without_a_result_are_listed(lanes: int | None, monkeypatch: 
     assert "error.unfinished" in error.help
 
 
-@pytest.mark.usefixtures("state_given_back")
 @pytest.mark.parametrize("lanes", [None, 2])
 def test_one_endless_lane_stops_alone(lanes: int | None) -> None:
     @hb.batch(max_steps=200, lanes=lanes)
@@ -408,7 +384,6 @@ def test_interpreters_may_share_a_cache() -> None:
             assert hb.stackless.execute(program, backend, cache, INPUTS[:2])[0].tolist() == truth
 
 
-@pytest.mark.usefixtures("state_given_back")
 def test_stats_add_up() -> None:
     found, stats = variant(dispatch="chain", schedule="earliest").with_stats(INPUTS[:4])
     assert found.tolist() == TRUTH[:4]
@@ -425,41 +400,12 @@ def test_stats_add_up() -> None:
 def test_stats_say_what_was_chosen_and_why() -> None:
     _, asked = variant(dispatch="chain", schedule="earliest").with_stats(INPUTS)
     assert "dispatch 'chain', schedule 'earliest': as asked for" in str(asked)
-    assert "one for each input" in str(asked)
+    assert "a lane for each input" in str(asked)
     _, chosen = variant(lanes=2, threads=1).with_stats(INPUTS)
-    assert "dispatch 'chain', schedule 'most_lanes': " in str(chosen)
-    assert "cheap, but with stacks, which are pushed and popped lane by lane" in str(chosen)
-    assert "a single kernel, lanes are the first axis of arrays, taking inputs from a queue" in str(chosen)
-    _, several = variant(optimizations=replace(LOOP, one_kernel=False)).with_stats(INPUTS)
-    assert "dispatch 'sweep', schedule 'sweep': " in str(several)
-    assert "cheap enough to run every block each time" in str(several)
-    assert "several kernels" in str(several)
-
-
-@hb.batch
-def halvings_of(n):
-    count = 0
-    while n > 1:
-        n = n // 2
-        count = count + 1
-    return count
-
-
-@pytest.mark.parametrize(
-    ("function", "args", "form"),
-    [(interpreter.run, interpreter.inputs(6), "chain"), (halvings_of, (np.arange(6),), "sweep")],
-)
-def test_a_loop_is_swept_unless_a_lane_passes_most_blocks_by(function, args, form: str) -> None:
-    plan = function.trace(*args).plan
-    assert (plan.programs.policies.one.form, plan.programs.policies.several.form) == (form, "sweep")
-
-
-@hb.batch(in_axes=(0, 0, None))
-def settled(x, n, weights):
-    while n > 0:
-        x = jnp.tanh(weights @ x)
-        n -= 1
-    return x
+    assert "lanes take inputs from a queue: 2 in flight" in str(chosen)
+    _, swept = variant(optimizations=LOOP).with_stats(INPUTS)
+    assert "dispatch 'sweep', schedule 'sweep': " in str(swept)
+    assert "cheap enough to run every block each time" in str(swept)
 
 
 def test_on_a_gpu_few_lanes_run_all_blocks_of_what_is_dear() -> None:
@@ -473,46 +419,11 @@ def test_on_a_gpu_few_lanes_run_all_blocks_of_what_is_dear() -> None:
 
     def form(inputs: int, platform: str, **options: Any) -> str:
         policies = Policies.of(plan.programs.in_order, Options(lanes=inputs, **options), target_of(platform))
-        return plan_run(policies, plan.states, inputs, is_alone=False).policy.form
+        return plan_run(policies, inputs).policy.form
 
     assert [form(lanes, "gpu") for lanes in (1, 1_000, 10**8)] == ["sweep", "sweep", "chain"]
     assert [form(lanes, "cpu") for lanes in (1, 10**8)] == ["chain", "chain"]
     assert [form(lanes, "gpu", dispatch="chain") for lanes in (1, 10**8)] == ["chain", "chain"]
-
-
-@pytest.mark.parametrize("numbers", [8, 16])
-def test_lanes_in_flight_fill_vectors(numbers: int) -> None:
-    """Cheap recursion, and a loop that is dear, in one kernel: so many lanes for so many inputs."""
-    cheap = fibonacci.trace(np.arange(4)).lowered_program
-    dear = settled.trace(np.ones((3, 20), np.float32), np.arange(3), np.eye(20, dtype=np.float32)).lowered_program
-    lanes_of_cheap, lanes_of_dear = (in_one_kernel(p, numbers).lanes_for for p in (cheap, dear))
-    wanted = {100: 100, 150: 64, 500: 96 if numbers == 8 else 64, 5_000: 96 if numbers == 8 else 128}
-    assert {inputs: lanes_of_cheap(inputs) for inputs in wanted} == wanted
-    wanted = {79: 79, 80: 64, 10_000: 64}
-    assert {inputs: lanes_of_dear(inputs) for inputs in wanted} == wanted
-
-
-def in_one_kernel(program: Program, vector: int) -> Policy:
-    """How a run in one kernel goes, on a CPU whose vectors have so many numbers."""
-    return Policies.of(program, Options(), replace(target_of("cpu"), vector=vector)).one
-
-
-def test_fewer_lanes_are_in_flight_where_each_has_much_to_itself() -> None:
-    """In one kernel: a cheap recursion that changes an element of an array at a time."""
-
-    @hb.batch
-    def marked(n, marks):
-        if n <= 0:
-            return marks
-        return marked(n - 1, marked(n - 2, marks.at[n].add(1)))
-
-    def lanes(size: int) -> int:
-        program = marked.trace(np.arange(4), np.zeros((4, size), np.float32)).lowered_program
-        policy = in_one_kernel(program, 16)
-        assert policy.schedule == "most_lanes"
-        return policy.lanes_for(10_000)
-
-    assert [lanes(size) for size in (40, 96, 97, 200)] == [128, 128, 64, 64]
 
 
 def test_stages() -> None:
@@ -531,15 +442,13 @@ def test_stages() -> None:
         lowered.as_text("assembly")
 
 
-@pytest.mark.parametrize("one_kernel", [True, False])
 @pytest.mark.parametrize("threads", [1, 2])
-def test_what_is_printed_is_what_is_compiled(threads: int, one_kernel: bool) -> None:
-    """A part of the batch, in as many kernels."""
+def test_what_is_printed_is_what_is_compiled(threads: int) -> None:
+    """A part of the batch."""
     inputs = np.arange(1000, dtype=np.int32) % 9
-    lowered = variant(threads=threads, optimizations=replace(LOOP, one_kernel=one_kernel)).trace(inputs).lower()
+    lowered = variant(threads=threads, optimizations=LOOP).trace(inputs).lower()
     text, compiled = lowered.as_text(), lowered.compile()
     assert compiled.threads == threads
-    assert ("xla_cpu_small_call" in text) == ("xla_cpu_small_call" in compiled.as_text()) == one_kernel
     parameters = re.search(r"entry_computation_layout={\((.*?)\)->", compiled.as_text())[1]
     main = re.search(r"func public @main\((.*?)\) ->", text)[1]
     assert (parameters.count("s32[]"), main.count("tensor<i32>")) == (threads, threads), (
@@ -547,13 +456,11 @@ def test_what_is_printed_is_what_is_compiled(threads: int, one_kernel: bool) -> 
     )
     assert f"-> (tensor<{1000 // threads}xi32>" in text
     assert f"s32[{1000 // threads}]" in compiled.as_text().splitlines()[0]
-    assert "xla_cpu_small_call" not in lowered.as_text("portable")
     assert "tensor<1000xi32>" in lowered.as_text("portable")
     for dialect in ("stablehlo", "portable"):
         assert "test_runtime.py" in lowered.as_text(dialect, debug_info=True)
 
 
-@pytest.mark.usefixtures("state_given_back")
 def test_compiled_program_grows_too() -> None:
     assert variant(max_stack_depth=2).trace(INPUTS).lower().compile()(INPUTS).tolist() == TRUTH
 

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import jax
@@ -33,42 +32,41 @@ def count(n):
 
 
 BY_DAY = [
-    ("auto", 6, 1, False),
-    ("case", 6, 1, True),
-    ("chain", 6, 2, True),
-    ("guarded", 6, 1, True),
-    ("sweep", 2, 2, False),
+    ("auto", 6, 1),
+    ("case", 6, 1),
+    ("chain", 6, 2),
+    ("guarded", 6, 1),
+    ("sweep", 2, 2),
 ]
 BY_NIGHT = [
-    ("auto", None, 2, True),
-    ("case", None, 1, False),
-    ("chain", 1, 1, False),
-    ("chain", 5, 1, False),
-    ("guarded", 3, 2, False),
-    ("sweep", 6, 1, True),
-    ("sweep", None, 1, True),
+    ("auto", None, 2),
+    ("case", None, 1),
+    ("chain", 1, 1),
+    ("chain", 5, 1),
+    ("guarded", 3, 2),
+    ("sweep", 6, 1),
+    ("sweep", None, 1),
 ]
 WAYS = [
     pytest.param(
         *way,
-        id="-".join(map(str, way[:3])) + ("-one" if way[3] else "-several"),
+        id="-".join(map(str, way)),
         marks=() if way in BY_DAY else pytest.mark.slow,
     )
     for way in [*BY_DAY, *BY_NIGHT]
 ]
-"""Forms of dispatch, lanes in flight, threads, and whether a run is one kernel."""
-ways = pytest.mark.parametrize(("form", "lanes", "threads", "one_kernel"), WAYS)
+"""Forms of dispatch, lanes in flight, and threads."""
+ways = pytest.mark.parametrize(("form", "lanes", "threads"), WAYS)
 
 
-def options(form: str, lanes: int | None, threads: int, one_kernel: bool) -> dict[str, object]:
-    switches = replace(LOOP, one_kernel=one_kernel)
-    return {"dispatch": form, "lanes": lanes, "threads": threads, "optimizations": switches}
+def options(form: str, lanes: int | None, threads: int) -> dict[str, object]:
+    return {"dispatch": form, "lanes": lanes, "threads": threads, "optimizations": LOOP}
 
 
 @ways
-def test_steps(form: str, lanes: int | None, threads: int, one_kernel: bool) -> None:
+def test_steps(form: str, lanes: int | None, threads: int) -> None:
     stuck = np.arange(SIZE) % 4 == 3
-    limited = hb.batch(count, max_steps=40, **options(form, lanes, threads, one_kernel))
+    limited = hb.batch(count, max_steps=40, **options(form, lanes, threads))
     with pytest.raises(hb.StepLimitError, match=r"\(50 in all\) of 'count' had not finished after 40") as caught:
         limited(np.where(stuck, 1_000_000, np.arange(SIZE) % 5).astype(np.int32))
     error = caught.value
@@ -78,11 +76,11 @@ def test_steps(form: str, lanes: int | None, threads: int, one_kernel: bool) -> 
 
 
 @ways
-def test_stacks(form: str, lanes: int | None, threads: int, one_kernel: bool) -> None:
+def test_stacks(form: str, lanes: int | None, threads: int) -> None:
     """Those that need more frames than there can be keep their lanes until that is known, and no longer."""
     n = np.arange(SIZE, dtype=np.int32) % 10
     endless = np.arange(SIZE) % 4 == 3
-    shallow = hb.batch(stopping.down, max_stack_depth=4, **options(form, lanes, threads, one_kernel))
+    shallow = hb.batch(stopping.down, max_stack_depth=4, **options(form, lanes, threads))
     with pytest.raises(hb.StackOverflowError, match=rf"\(50 in all\) .* more than {DEPTH} stack frames") as caught:
         shallow(np.where(endless, 1_000, n))
     error = caught.value
@@ -109,9 +107,9 @@ def test_steps_and_stacks(lanes: int | None, threads: int) -> None:
 
 
 @ways
-def test_where_stacks_cannot_grow(form: str, lanes: int | None, threads: int, one_kernel: bool) -> None:
+def test_where_stacks_cannot_grow(form: str, lanes: int | None, threads: int) -> None:
     """In other computations, and in artifacts of both kinds."""
-    how = options(form, lanes, threads, one_kernel)
+    how = options(form, lanes, threads)
     both = hb.batch(stopping.down, max_stack_depth=DEPTH, max_steps=500, **how)
     exported = np.asarray(jax.export.export(jax.jit(both))(NUMBERS).call(NUMBERS))
     assert exported[STOPPED].tolist() == [np.iinfo(np.int32).min] * int(STOPPED.sum())

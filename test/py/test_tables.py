@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import Array, lax
-from runs import chosen_layout
+from runs import layout_of
 
 import hlobatch as hb
 
@@ -75,8 +75,7 @@ def test_each_lane_finds_its_own(kind: str) -> None:
     look_up = LOOKUPS[kind]
     truth = [by_hand(look_up, table, wanted) for table, wanted in zip(INPUTS, WANTED, strict=True)]
     assert tables_of(summed(look_up), INPUTS, WANTED) == {"table"}
-    several = hb.Optimizations(one_kernel=False)
-    for options in ({}, {"lanes": 5}, {"optimizations": several}, {"optimizations": several, "lanes": 5}):
+    for options in ({}, {"lanes": 5}, {"optimizations": hb.Optimizations(kernels=False)}):
         assert summed(look_up, **options)(INPUTS, WANTED).tolist() == truth, options
 
 
@@ -90,17 +89,16 @@ def test_what_is_read_as_a_whole_is_kept(kind: str) -> None:
 
 @pytest.mark.parametrize("lanes", [None, 4])
 @pytest.mark.parametrize("dispatch", ["case", "chain", "guarded", "sweep"])
-@pytest.mark.parametrize("one_kernel", [True, False])
-def test_every_form(dispatch: str, lanes: int | None, one_kernel: bool) -> None:
+def test_every_form(dispatch: str, lanes: int | None) -> None:
     look_up = LOOKUPS["a number"]
-    options = {"dispatch": dispatch, "lanes": lanes, "optimizations": hb.Optimizations(one_kernel=one_kernel)}
+    options = {"dispatch": dispatch, "lanes": lanes}
     for size in (0, 1, 17):
         truth = [by_hand(look_up, INPUTS[i], WANTED[i]) for i in range(size)]
         assert summed(look_up, **options)(INPUTS[:size], WANTED[:size]).tolist() == truth
 
 
-def test_many_lanes_of_one_kernel() -> None:
-    """More than fill vectors, and a queue of them; with what inputs begin with computed as they come in."""
+def test_many_lanes() -> None:
+    """More than fill vectors, and a queue of them."""
     look_up, tables, wanted = LOOKUPS["a row"], np.tile(INPUTS, (30, 1, 1)), np.tile(WANTED, 30)
     truth = [by_hand(look_up, table, count) for table, count in zip(INPUTS, WANTED, strict=True)] * 30
     for options in ({}, {"threads": 2}, {"lanes": 64}, {"lanes": 690}, {"max_steps": 100}):
@@ -171,19 +169,17 @@ def test_a_table_is_not_turned_around() -> None:
     batched = hb.batch(search)
     assert batched(*args).tolist() == [77] * 200
     plan = batched.trace(*args).plan
-    assert not any(1000 in aval.shape for aval in chosen_layout(plan, 200, plan.depth).slots.values())
+    assert not any(1000 in aval.shape for aval in layout_of(plan, 200, plan.depth).slots.values())
     kept = hb.batch(search, optimizations=hb.Optimizations(tables=False))
     assert kept(*args).tolist() == [77] * 200
     plan = kept.trace(*args).plan
-    assert any(1000 in aval.shape for aval in chosen_layout(plan, 200, plan.depth).slots.values())
+    assert any(1000 in aval.shape for aval in layout_of(plan, 200, plan.depth).slots.values())
 
 
 def test_what_is_long_to_hand_over_is_not_divided() -> None:
     tables = np.zeros((4, 1000), np.float32)
-    choice = hb.batch(search).trace(tables, tables[:, 7]).plan.programs.policies.several
+    choice = hb.batch(search).trace(tables, tables[:, 7]).plan.programs.policies.policy
     assert choice.threads_for(10**6) == 1
     assert choice.undivided == "`table` takes longer to hand over than what a turn computes"
-    assert (
-        hb.batch(search, threads=2).trace(tables, tables[:, 7]).plan.programs.policies.several.threads_for(10**6) == 2
-    )
-    assert hb.batch(search).trace(tables[:, :8], tables[:, 7]).plan.programs.policies.several.threads_for(10**6) == 2
+    assert hb.batch(search, threads=2).trace(tables, tables[:, 7]).plan.programs.policies.policy.threads_for(10**6) == 2
+    assert hb.batch(search).trace(tables[:, :8], tables[:, 7]).plan.programs.policies.policy.threads_for(10**6) == 2

@@ -1,7 +1,5 @@
 """Few lanes that are left at the end of a run go on by themselves, and nothing of what comes of them changes."""
 
-from dataclasses import replace
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -64,16 +62,14 @@ def few_at_once(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 STARTS = np.array([1, 2, 8, 16, 27, 3, 1, 97, 4, 2, 1, 6, 7, 871, 2, 1, 1], np.int32)
 
 
-@pytest.mark.parametrize("one_kernel", [True, False])
 @pytest.mark.parametrize(
     ("threads", "lanes", "repetitions"), [(1, None, 1), (1, 4, 1), (2, 8, 5), (2, None, 5), (1, 40, 5)]
 )
-def test_loops(few_at_once, threads: int, lanes: int | None, one_kernel: bool, repetitions: int) -> None:
+def test_loops(few_at_once, threads: int, lanes: int | None, repetitions: int) -> None:
     starts = np.tile(STARTS, repetitions)
     logs = np.arange(len(starts) * 5, dtype=np.int32).reshape(-1, 5)
     truth = [collatz_of(int(n), log) for n, log in zip(starts, logs, strict=True)]
-    several = replace(LOOP, one_kernel=one_kernel)
-    batched = hb.batch(collatz.function, threads=threads, lanes=lanes, optimizations=several)
+    batched = hb.batch(collatz.function, threads=threads, lanes=lanes, optimizations=LOOP)
     for _ in range(2):
         steps, found = batched(starts, logs)
         assert steps.tolist() == [each for each, _ in truth]
@@ -83,10 +79,8 @@ def test_loops(few_at_once, threads: int, lanes: int | None, one_kernel: bool, r
 
 @pytest.mark.parametrize("lanes", [None, 4])
 @pytest.mark.parametrize("max_stack_depth", [2, 64])
-@pytest.mark.parametrize("one_kernel", [True, False])
-def test_stacks_that_grow(few_at_once, lanes: int | None, max_stack_depth: int, one_kernel: bool) -> None:
-    several = replace(LOOP, one_kernel=one_kernel)
-    batched = hb.batch(depth_first.function, lanes=lanes, max_stack_depth=max_stack_depth, optimizations=several)
+def test_stacks_that_grow(few_at_once, lanes: int | None, max_stack_depth: int) -> None:
+    batched = hb.batch(depth_first.function, lanes=lanes, max_stack_depth=max_stack_depth, optimizations=LOOP)
     n = np.array([1, 2, 3, 1, 12, 0, 1, 2, 10, 1, 1, 1, 1, 1, 1, 1, 1], np.int32)
     truth = [1, 2, 3, 1, 233, 1, 1, 2, 89, 1, 1, 1, 1, 1, 1, 1, 1]
     for _ in range(2):

@@ -106,7 +106,6 @@ def test_what_it_was_called_with_before_does_not_matter() -> None:
         assert divided(inputs).tolist() == TRUTH[: len(inputs)]
 
 
-@pytest.mark.usefixtures("state_given_back")
 def test_stacks_of_one_part_grow() -> None:
     """The second of two threads has the deep inputs; the first is done long before."""
     inputs = np.array([0, 12, 1, 11, 0, 13], np.int32)
@@ -163,7 +162,6 @@ def test_growth_is_remembered() -> None:
     assert shallow.with_stats(INPUTS)[1].resumptions == 0
 
 
-@pytest.mark.usefixtures("state_given_back")
 def test_counts_are_of_all_parts() -> None:
     _, divided = variant(threads=2).with_stats(INPUTS[:6])
     _, whole = variant(threads=1).with_stats(INPUTS[:6])
@@ -175,7 +173,6 @@ def test_counts_are_of_all_parts() -> None:
     assert (nothing.steps, nothing.utilization) == (0, 1.0)
 
 
-@pytest.mark.usefixtures("state_given_back")
 def test_endless_recursion_names_lanes_of_the_whole_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hlobatch.config.STACK_DEPTH_LIMIT", 64)
 
@@ -191,7 +188,6 @@ def test_endless_recursion_names_lanes_of_the_whole_batch(monkeypatch: pytest.Mo
     assert np.delete(np.asarray(caught.value.outputs), [2, 5]).tolist() == [3, 5, 7, 9, 11]
 
 
-@pytest.mark.usefixtures("state_given_back")
 def test_step_limit_names_lanes_of_the_whole_batch() -> None:
     @hb.batch(max_steps=100, threads=3)
     def count_down(n):
@@ -205,7 +201,6 @@ def test_step_limit_names_lanes_of_the_whole_batch() -> None:
     assert np.delete(np.asarray(caught.value.outputs), 2).tolist() == [0] * 6
 
 
-@pytest.mark.usefixtures("state_given_back")
 def test_parts_that_stop_at_different_depths() -> None:
     """The first of two threads is done before stacks grow in the second, one input of which is endless."""
     divided = hb.batch(stopping.down, max_steps=1_000, threads=2, max_stack_depth=2)
@@ -286,7 +281,7 @@ def test_auto_divides_what_is_worth_it() -> None:
         return jnp.sin(x) * 2
 
     assert parts_of(straight, np.ones(100_000, np.float32)) == 1
-    assert straight.trace(np.ones(4, np.float32)).plan.programs.policies.several.threads_for(10**9) == 1
+    assert straight.trace(np.ones(4, np.float32)).plan.programs.policies.policy.threads_for(10**9) == 1
 
 
 @pytest.mark.parametrize("how", ["captured", "shared"])
@@ -308,7 +303,7 @@ def test_a_large_matrix_is_not_fetched_by_each_core_for_few_lanes(how: str, colu
 
     x = jnp.ones((4, 512))
     traced = captured.trace(x) if how == "captured" else shared.trace(x, matrix)
-    choice = traced.plan.programs.policies.several
+    choice = traced.plan.programs.policies.policy
     assert [choice.threads_for(count) for count in (2 * least - 1, 2 * least)] == [1, 2]
 
 
@@ -355,7 +350,7 @@ def test_a_matrix_of_each_lane_stays_where_it_is() -> None:
 
     def policy(matrix: Any, *in_axes: int | None) -> Any:
         traced = hb.batch(powers, in_axes=in_axes, optimizations=LOOP).trace(matrix, jnp.ones((5, 40)))
-        return traced.plan.programs.policies.several
+        return traced.plan.programs.policies.policy
 
     of_each, of_all = policy(matrices(5, 40), 0, 0), policy(matrices(1, 40)[0], None, 0)
     assert [of_each.threads_for(10**6), of_all.threads_for(10**6)] == [1, 2]
@@ -370,7 +365,7 @@ def test_what_xla_calls_lapack_for_stays_in_one_thread(name: str) -> None:
     compiled = jax.jit(jax.vmap(operation)).lower(*[matrices(4)] * operands).compile()
     calls_lapack = 'custom_call_target="lapack' in compiled.as_text()
     for asked in ({}, {"threads": 2}):
-        choice = grown_by(name, **asked).trace(matrices(4), np.ones(4, np.int32)).plan.programs.policies.several
+        choice = grown_by(name, **asked).trace(matrices(4), np.ones(4, np.int32)).plan.programs.policies.policy
         assert choice.threads_for(10**6) == (1 if calls_lapack else 2)
         assert (
             choice.undivided.endswith("calls LAPACK, where two threads may wait for each other for ever")
@@ -396,7 +391,7 @@ def test_foreign_functions_are_called_from_one_thread() -> None:
             matrix = matrix + factor
         return matrix.sum()
 
-    choice = factored.trace(matrices(4)).plan.programs.policies.several
+    choice = factored.trace(matrices(4)).plan.programs.policies.policy
     assert choice.threads_for(10**6) == 1
     assert choice.undivided.startswith("`ffi_call` calls a foreign function")
 

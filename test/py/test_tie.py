@@ -92,7 +92,7 @@ def test_a_matrix_of_each_lane_is_not_chosen_in_each_turn(lanes: int | None) -> 
     matrices = noise @ noise.transpose(0, 2, 1) / 40 + np.eye(40, dtype=np.float32)
     options = {"dispatch": "chain", "lanes": lanes}
     light, heavy = (
-        hb.batch(conjugate_gradient, **options, optimizations=hb.Optimizations(one_kernel=False, light_ties=each))
+        hb.batch(conjugate_gradient, **options, optimizations=hb.Optimizations(light_ties=each))
         for each in (True, False)
     )
     args = matrices, noise[:, 0]

@@ -7,11 +7,9 @@ import jax
 import jax.numpy as jnp
 import pytest
 from runs import layout_of
-from zoo import LOOP
 
 import hlobatch as hb
 from hlobatch.analysis.machine_flow import never_goes_back
-from hlobatch.analysis.trip_counts import turns_of_all
 
 X = jnp.linspace(-1.0, 2.0, 17)
 FIVE = jnp.int32(5)
@@ -226,7 +224,7 @@ def test_a_program_without_other_loops_has_none_but_theirs() -> None:
     lowered = batched.trace(X).lower()
     text = str(lowered.module())
     assert never_goes_back(batched.trace(X).plan.programs.lowered)
-    assert "so that each runs once" in batched.trace(X).plan.programs.policies.several.reason
+    assert "so that each runs once" in batched.trace(X).plan.programs.policies.policy.reason
     main = text[text.index("@main") : text.index("func.func private")]
     assert main.count("stablehlo.while") == 2  # each side, if anyone goes there
     assert_same_without(batched, (X,))
@@ -251,110 +249,3 @@ def test_what_is_large_goes_through_a_queue() -> None:
     assert layout_of(plan, 2000, plan.depth).queue is True
     few = jnp.linspace(0.0, 1.0, 600)
     assert jnp.allclose(wide(few), jax.vmap(wide.function)(few), rtol=1e-5)
-
-
-# Around all others
-
-
-@hb.batch
-def settle(x):
-    turns = 0
-    while x > 1.0:
-        x = x * 0.5
-        turns += 1
-    return turns
-
-
-@hb.batch
-def in_turn(x):
-    total = 0
-    for i in range(60):
-        total += settle(x + i)
-    return total
-
-
-@hb.batch
-def by_threes(x):
-    total = 0
-    i = 20
-    while i >= 0:
-        total += settle(x + i)
-        i -= 3
-    return total
-
-
-@hb.batch
-def recursive(x):
-    if x < 1.0:
-        return 1
-    return recursive(x - 1.0) + recursive(x - 2.0)
-
-
-@hb.batch
-def recursive_in_turn(x):
-    total = 0
-    for i in range(70):
-        total += recursive(x % 4.0 + 0.01 * i)
-    return total
-
-
-@hb.batch
-def broken_off(x):
-    total = 0
-    for i in range(60):
-        total += settle(x + i)
-        if total > 200:
-            break
-    return total
-
-
-@hb.batch
-def one_after_another(x):
-    return in_turn(x) + by_threes(x)
-
-
-@hb.batch
-def as_often_as_asked(x):
-    total = 0
-    for i in range(jnp.int32(x)):
-        total += settle(x + i)
-    return total
-
-
-@pytest.mark.parametrize(
-    ("function", "turns"),
-    [
-        (in_turn, 60),
-        (by_threes, 7),
-        (recursive_in_turn, 70),
-        (broken_off, None),
-        (one_after_another, None),
-        (as_often_as_asked, None),
-        (settle, None),
-        (recursive, None),
-    ],
-)
-def test_how_often_every_lane_turns_in_a_loop_around_all_others(
-    function: hb.BatchedFunction, turns: int | None
-) -> None:
-    assert turns_of_all(function.trace(X).plan.programs.lowered) == turns
-
-
-def test_lanes_that_take_about_as_long_take_new_inputs_all_at_once() -> None:
-    def walk(x, weights):
-        for _ in range(60):
-            while x.sum() > 1.0:
-                x = jnp.tanh(weights @ x) * 0.5
-            x = x + 0.3
-        return x
-
-    x, weights = jnp.linspace(0.0, 9.0, 200 * 20).reshape(200, 20), jnp.eye(20)
-    batched = hb.batch(walk, in_axes=(0, None), threads=1, optimizations=LOOP)
-    results, stats = batched.with_stats(x, weights)
-    assert stats.lanes == 50
-    assert "all at once" in stats.choice
-    streamed = hb.batch(walk, in_axes=(0, None), threads=1, lanes=50)
-    assert "all at once" not in streamed.with_stats(x, weights)[1].choice
-    assert jnp.allclose(results, streamed(x, weights), rtol=1e-5)
-    with hb.disable_batching():
-        assert jnp.allclose(results[7], batched(x[7], weights), rtol=1e-5)

@@ -44,7 +44,7 @@ def test_what_is_inside_prints_short_as_well() -> None:
     traced = many.trace({f"argument{i}": X for i in range(100)}, X)
     artifact = hb.export(many, {f"argument{i}": X for i in range(100)}, X)
     programs = traced.program, traced.lowered_program, traced.machine_program
-    strategy = traced.plan.strategy(9, is_alone=True)
+    strategy = traced.plan.strategy(9)
     layout = traced.plan.layout(strategy, 8, grows=False)
     parts = [part for program in programs for part in (program, program.graph, program.graph.blocks[0])]
     for thing in (traced, traced.call, traced.lower(), *parts, artifact, artifact.manifest, strategy, layout):

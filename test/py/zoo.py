@@ -18,7 +18,6 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
-from unittest import mock
 
 import jax
 import jax.numpy as jnp
@@ -205,16 +204,6 @@ def _optimizing(*, little: bool) -> Iterator[None]:
         yield
     finally:
         jax.config.update("jax_disable_most_optimizations", before)
-
-
-@contextlib.contextmanager
-def in_small_kernels() -> Iterator[None]:
-    """Within it no run is one kernel, and small kernels of one lane hold all they can."""
-    with (
-        mock.patch("hlobatch.targets.cpu.whole_runs.fits_one_kernel", return_value=False),
-        mock.patch("hlobatch.targets.cpu.small_kernels.LEAST_OPERATIONS", 1),
-    ):
-        yield
 
 
 # Recursion

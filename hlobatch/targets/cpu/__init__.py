@@ -1,1 +1,1 @@
-"""The CPU as a target, by XLA's CPU backend: costs of runs, idioms, and the passes that make a whole run one kernel."""
+"""The CPU of this machine as a target."""

@@ -26,13 +26,12 @@ from hlobatch.analysis.machine_flow import repeated_blocks
 from hlobatch.ir.program import Program
 from hlobatch.kernels.grid import KERNEL, Grid
 from hlobatch.kernels.processors import NVPTX, Processor
-from hlobatch.lowering.idiom import Idiom
 from hlobatch.targets.gpu import code
 from hlobatch.targets.gpu.forms import Forms, form_of
 from hlobatch.targets.lanes import Verdict, largest_of_lanes
 from hlobatch.targets.loop import LoopCosts
 from hlobatch.targets.profile import h100, own
-from hlobatch.targets.target import Form, Run, Target
+from hlobatch.targets.target import Form, Target
 from hlobatch.targets.work import Work
 
 GPU: Final = "gpu"
@@ -68,14 +67,11 @@ class Gpu(Target):
         forms: What the choice of threads for a lane follows from.
     """
 
+    holds_stacks: bool = True
     cores: int = 132
     chooses_own_code: bool = False
     own_elements: int = 256
     forms: Forms = Forms()
-
-    def idiom(self, run: Run) -> Idiom:
-        del run
-        return Idiom(holds_stacks=True)
 
     def judge(self, program: Program) -> Verdict:
         """Numbers, stacks and small arrays run by themselves; what computes vectors of floats does not."""

@@ -1,4 +1,4 @@
-"""The dialects of one program: StableHLO as it is compiled, in one kernel, and for any platform; with places, too."""
+"""The dialects of one program: StableHLO as it is compiled, and for any platform; with places, too."""
 
 # RUN: hlobatch lower %s:f --args "i32[8]" --dialect autobatch | filecheck %s --check-prefix=AUTOBATCH
 # RUN: hlobatch lower %s:f --args "i32[8]" --dialect hlo | filecheck %s --check-prefix=HLO
@@ -19,6 +19,6 @@ def f(n):
 # AUTOBATCH: push_jump f.entry, return to f.after_if.return by %f.$return
 # HLO: HloModule
 # HLO: while(
-# COMPILED: call @kernel({{.*}}xla_cpu_small_call
-# PORTABLE-NOT: xla_cpu_small_call
+# COMPILED: stablehlo.while
+# PORTABLE: stablehlo.while
 # DEBUG: loc("{{.*}}dialects.py":
