@@ -155,7 +155,6 @@ def test_calibration_says_that_the_machine_is_busy(
         calibrate, "operations_and_kernels", lambda turns, times: {"operation_ns": -0.02, "kernel_ns": 300.0}
     )
     monkeypatch.setattr(calibrate, "LANES_OF_HOSTS", ())
-    monkeypatch.setattr(calibrate, "find", lambda operation_ns: 50.0)
     monkeypatch.setattr(calibrate, "thread", lambda: 10_000.0)
     with pytest.raises(SystemExit, match="1"):
         calibrate.main([str(tmp_path / "it.json")])

@@ -1,14 +1,12 @@
 """Arrays of which a statement changes a part are updated where they are, for the lanes of a mask alone."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from optimized_hlo import whole_writes
 from zoo import LOOP
 
 import hlobatch as hb
@@ -100,40 +98,3 @@ def test_sorting_in_place() -> None:
     values, sizes = random.normal(size=(64, 40)).astype(np.float32), random.integers(0, 41, 64).astype(np.int32)
     wanted = [np.concatenate([np.sort(v[:n]), v[n:]]) for v, n in zip(values, sizes, strict=True)]
     np.testing.assert_array_equal(hb.batch(heap_sorted.function, optimizations=LOOP)(values, sizes), wanted)
-
-
-@pytest.mark.usefixtures("optimized_in_full")
-@pytest.mark.skipif(jax.default_backend() != "cpu", reason="reads the HLO that XLA makes for a CPU")
-def test_no_array_is_copied_where_an_element_changes() -> None:
-    def copies(**switches: bool) -> int:
-        function = hb.batch(heap_sorted.function, threads=1, optimizations=replace(LOOP, **switches))
-        compiled = function.trace(np.zeros((64, 512), np.float32), np.zeros(64, np.int32)).lower().compile()
-        return whole_writes(compiled.as_text(), [(512, 64), (64, 512)])["copy"]
-
-    assert copies() == 0
-    assert copies(in_place=False) > 0
-
-
-@hb.batch(threads=1, lanes=96)
-def shuffled(n, table):
-    if n > 0:
-        place = n * 13 % 64
-        table = table.at[place].set(table[place * 5 % 64] + n)
-        if n % 3 == 0:
-            table = shuffled(n - 1, table)
-        table = shuffled(n - 2, table)
-    return table
-
-
-@pytest.mark.usefixtures("optimized_in_full")
-@pytest.mark.skipif(jax.default_backend() != "cpu", reason="reads the HLO that XLA makes for a CPU")
-def test_no_array_is_copied_where_a_lane_hands_in_a_result_and_takes_an_input() -> None:
-    """What it hands in stands where what it takes goes to: a copy of all lanes' arrays for each of them."""
-    n = np.arange(200, dtype=np.int32) % 11
-    tables = np.random.default_rng(6).integers(0, 9, (200, 64)).astype(np.int32)
-    compiled = shuffled.trace(n, tables).lower().compile()
-    assert "s32[64,96]" in compiled.as_text()
-    assert not whole_writes(compiled.as_text(), [(64, 96)])
-    with hb.disable_batching():
-        wanted = [shuffled(*each) for each in zip(n.tolist(), jax.numpy.asarray(tables), strict=True)]
-    np.testing.assert_array_equal(compiled(n, tables), wanted)
