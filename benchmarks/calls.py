@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
@@ -88,8 +87,8 @@ def contenders(name: str, lanes: int) -> tuple[dict[str, Callable[..., Any]], tu
     return {CHOSEN: of(), IN_JIT: jax.jit(of()), **{form: of(**how) for form, how in FORMS.items()}, **others}, args
 
 
-def medians(runs: dict[str, Callable[..., Any]], args: Sequence[Any], seconds: float) -> dict[str, float]:
-    """The microseconds of a call of each, in turn; what has no code for the program is left out."""
+def least(runs: dict[str, Callable[..., Any]], args: Sequence[Any], seconds: float) -> dict[str, float]:
+    """The least microseconds of a call of each, in turn; what has no code for the program is left out."""
     times: dict[str, list[float]] = {}
     for name, run in runs.items():
         try:
@@ -103,13 +102,13 @@ def medians(runs: dict[str, Callable[..., Any]], args: Sequence[Any], seconds: f
             began = time.perf_counter()
             jax.block_until_ready(runs[name](*args))
             taken.append(1e6 * (time.perf_counter() - began))
-    return {name: statistics.median(taken) for name, taken in times.items()}
+    return {name: min(taken) for name, taken in times.items()}
 
 
 def row(name: str, lanes: int, seconds: float) -> str:
     """The figures of a workload with some lanes."""
     runs, args = contenders(name, lanes)
-    taken = medians(runs, args, seconds)
+    taken = least(runs, args, seconds)
     best = min(time for contender, time in taken.items() if contender != VMAP)
     above = " / ".join(f"{taken[form] - taken[VMAP]:+.0f}" for form in (CHOSEN, IN_JIT)) if VMAP in taken else ""
     ratios = f"{taken[CHOSEN] / best:6.2f} {taken[IN_JIT] / best:6.2f}"

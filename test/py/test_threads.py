@@ -309,7 +309,7 @@ def test_a_large_matrix_is_not_fetched_by_each_core_for_few_lanes(how: str, colu
 
 def test_platforms_with_cores_of_their_own_get_one_part() -> None:
     program = fibonacci.trace(INPUTS).lowered_program
-    of = {name: Policies.of(program, Options(), target_of(name)).several for name in ("cpu", "gpu")}
+    of = {name: Policies.of(program, Options(), target_of(name)).policy for name in ("cpu", "gpu")}
     assert {name: policy.threads_for(10**6) for name, policy in of.items()} == {"cpu": 2, "gpu": 1}
 
 
