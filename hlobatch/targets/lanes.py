@@ -22,6 +22,7 @@ class Verdict(NamedTuple):
         is_gang: Whether several lanes run that code at once, in the vectors of a thread.
         few: Inputs of a batch up to which each lane runs by itself in any case, …
         many: … and from which it does, if there are such.
+        few_in_loop: Whether that few lanes run in the loop after all, which calls LAPACK for them.
     """
 
     by_themselves: bool
@@ -29,11 +30,14 @@ class Verdict(NamedTuple):
     is_gang: bool = False
     few: int = 0
     many: int | None = None
+    few_in_loop: bool = False
 
     def of_batch(self, size: Any) -> Verdict:
         """What is said of a batch, whose size may be symbolic."""
         if not isinstance(size, int) or (self.by_themselves and not self.is_gang):
             return self
+        if size <= self.few and self.few_in_loop:
+            return Verdict(False, "LAPACK is faster for few lanes")
         if size <= self.few:
             return Verdict(True, f"up to {self.few:,} lanes come to their end sooner one after the other")
         if self.many is not None and size >= self.many:
@@ -212,11 +216,13 @@ class LaneCosts:
             reason = f"lanes in step would take {times:.1f} times as long"
             if times >= (self.gain_back if work.taped else self.gain):
                 return Verdict(True, reason)
+        times = self.of_loop(work, blocks) / own
+        is_worth_it = times >= (self.gain if work.calls else 1)
         if fits_gangs and blocks <= self.gang_blocks and not work.taped and self.gain_of_gangs(work) >= self.gang_gain:
             has_arrays = work.wide + work.products + work.calls + work.saved + work.reads + work.updates > 0
-            return Verdict(True, reason, is_gang=True, few=self.few_of_arrays if has_arrays else self.few_of_a_gang)
-        times = self.of_loop(work, blocks) / own
-        return Verdict(times >= 1, f"a loop over all lanes would take {times:.1f} times as long")
+            few = self.few_of_arrays if has_arrays else self.few_of_a_gang
+            return Verdict(True, reason, is_gang=True, few=few, few_in_loop=work.calls > 0 and not is_worth_it)
+        return Verdict(is_worth_it, f"a loop over all lanes would take {times:.1f} times as long")
 
     def of_gang(self, work: Work) -> float:
         """The cost of one lane's work in a gang, of which all lanes are busy."""

@@ -699,7 +699,7 @@ def test_chosen_where_the_target_says_so() -> None:
     batched = hb.batch(fibonacci)
     result, stats = batched.with_stats(NUMBERS)
     assert result.tolist() == FIBONACCI
-    assert "dispatch 'kernel': a loop over all lanes would take" in stats.choice
+    assert "dispatch 'kernel': lanes in step would take" in stats.choice
     assert TARGET in jax.jit(batched).lower(NUMBERS).as_text()
     assert jax.jit(batched)(NUMBERS).tolist() == FIBONACCI
     assert "dispatch 'kernel'" not in hb.batch(fibonacci, optimizations=LOOP).with_stats(NUMBERS)[1].choice
@@ -724,7 +724,7 @@ def test_not_chosen_says_why() -> None:
 
     x = np.linspace(1, 9, 5, dtype=np.float32)
     cases = (
-        (numbers, (np.linspace(1, 9, 10_000, dtype=np.float32),), "nothing but numbers is computed"),
+        (numbers, (np.linspace(1, 9, 20_000, dtype=np.float32),), "a loop over all lanes would take 0."),
         (recursive, (np.arange(5), x), "'recursive' has no kernel: `lgamma` has no code"),
         (once, (x,), "no lane goes back to a block"),
     )
@@ -760,17 +760,19 @@ def test_few_lanes_run_by_themselves() -> None:
 
 
 def test_few_lanes_of_a_loop_that_is_asked_for() -> None:
-    """What the user says of how a loop runs, or of how many blocks, is of XLA's loop whatever the batch."""
+    """What the user says of how a loop runs is of XLA's loop whatever the batch; a limit of steps is of one form."""
     few = np.linspace(1, 9, 9, dtype=np.float32)
-    for options in ({"max_steps": 1000}, {"lanes": 3}, {"schedule": "earliest"}, {"optimizations": LOOP}):
+    for options in ({"lanes": 3}, {"schedule": "earliest"}, {"optimizations": LOOP}):
         for x in (few, np.linspace(1, 9, 500, dtype=np.float32)):
             choice = hb.batch(newton, **options).with_stats(x)[1].choice
             assert "dispatch 'kernel'" not in choice
             assert "dispatch 'gang'" not in choice
+    limited = hb.batch(newton, max_steps=1000)
+    assert all("dispatch 'gang'" in limited.with_stats(few[:size])[1].choice for size in (1, 9))
 
 
 def test_how_many_lanes_are_few() -> None:
-    """The more a turn computes, the fewer; of what has much to compute in a turn, none."""
+    """The more a turn computes, the fewer."""
 
     def dear(x):
         while x.sum() > 1:
@@ -783,7 +785,7 @@ def test_how_many_lanes_are_few() -> None:
         return costs.judge(hb.batch(function).trace(*args).plan.programs.of_a_lane).few
 
     x = np.ones((3, 30, 30), np.float32)
-    assert few(dear, x) == 0
+    assert few(dear, x) < 10
     assert few(newton, x[:, 0, 0]) > few(lambda x: newton(x) + newton(x + 1) + newton(x * 2), x[:, 0, 0]) > 10
     assert few(newton, x[:, 0, 0], costs=LaneCosts()) == LaneCosts().few_of_a_gang
 
@@ -819,17 +821,10 @@ def test_rows_of_a_matrix_of_each_lane() -> None:
             i = i + 1
         return v
 
-    def whole(m, n):
-        v = jnp.zeros(m.shape[1])
-        i = 0
-        while i < n:
-            v = jnp.tanh(v + m.sum(0))
-            i = i + 1
-        return v
-
     m, n = np.ones((500, 64, 32), np.float32), np.arange(500, dtype=np.int32)
-    judged = [target_of("cpu").judge(hb.batch(f).trace(m, n).plan.programs.of_a_lane) for f in (walk, whole)]
-    assert [verdict.by_themselves for verdict in judged] == [True, False]
+    verdict = target_of("cpu").judge(hb.batch(walk).trace(m, n).plan.programs.of_a_lane)
+    assert verdict.by_themselves
+    assert not verdict.is_gang
 
 
 def test_targets() -> None:
