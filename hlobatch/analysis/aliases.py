@@ -77,7 +77,7 @@ class _Context:
         op: The operation.
         change: The change.
         state: Pairs of parts that may be the same object, before the operation.
-        live: Variables read after the operation, but for those into which the changed part is put back at once.
+        live: Variables read after the operation, except those into which the changed part is put back at once.
         survivors: Parts of the operands that the results hold unchanged.
     """
 

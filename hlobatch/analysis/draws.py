@@ -54,7 +54,7 @@ _MAKERS: Final = (
     *(*GENERATORS, np.random.default_rng, np.random.SeedSequence),
     *(np.random.MT19937, np.random.PCG64, np.random.PCG64DXSM, np.random.Philox, np.random.SFC64),
 )
-"""Functions that make random generators or seeds: without a seed, another one at each call."""
+"""Functions that make random generators or seeds: without a given seed, the result differs at each call."""
 _UNSTEADY: Final = frozenset({*_INSTEAD_OF, *map(id, _MAKERS)})
 _OWNERS: Final = (types.ModuleType, type)
 _LIBRARIES: Final = ("site-packages", "dist-packages", sysconfig.get_path("stdlib"), "<frozen")
@@ -111,7 +111,7 @@ def may_be_unsteady(value: Any) -> bool:
 
 
 def refuse_source(value: Any) -> None:
-    """Refuse a value that is used up, or gives another one at each call: tracing would use it once for all lanes.
+    """Refuse a value that is used up, or whose results differ at each call: tracing would use it once for all lanes.
 
     Raises:
         UnsupportedSyntaxError: It is such a value.

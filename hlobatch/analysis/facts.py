@@ -4,7 +4,7 @@ The frontend builds blocks before types are known. Which function ``rule`` stand
 ``for`` goes over and which copy of a generic function a call means turn out only when the code around them is traced.
 Such a fact is noted, and type inference goes on with all that does not depend on it; at the end of the round it raises
 ``Learned``, and the program is built again with all facts that it learned (``transforms/learning.py``). Facts are only
-ever added, so this comes to an end. (The properties of a program that a strategy depends on are another thing:
+ever added, so this ends. (The properties of a program that a strategy depends on are no facts in this sense: see
 ``strategy/properties.py``.)
 """
 
@@ -114,7 +114,7 @@ class Facts:
         return Facts(known)
 
     def without(self, *kinds: type) -> Facts:
-        """These facts but for those of some kinds."""
+        """These facts, without those of some kinds."""
         return Facts({about: fact for about, fact in self.known.items() if about[0] not in kinds})
 
     def more(self, learned: Learned) -> Facts:

@@ -166,7 +166,7 @@ class GrowingSet(Table):
         self.keys_, self.values_, self.size = other.keys_, other.values_, other.size
 
     def _members_in(self, other: Any, *, are_in_it: bool) -> Self:
-        """The members of this set that are in another one, or those that are not."""
+        """The members of this set that are in another set, or those that are not."""
         new = self.copy()
         other = self._as_set(other)
         if new.keys_ is None or (other.keys_ is None and not are_in_it):

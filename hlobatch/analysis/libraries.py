@@ -2,10 +2,10 @@
 
 XLA calls LAPACK and foreign functions on threads of a pool that all runs share. A call of LAPACK on part of a batch
 then waits, on such a thread, for calls on the other parts, which the same pool has to run. Two runs at this point can
-hold all threads between them, and then wait for ever: a deadlock. Plain JAX has it, too, when two threads call it.
+hold all threads between them, and then wait forever: a deadlock. Plain JAX has it, too, when two threads call it.
 
-``python test/py/two_threads.py`` lets two threads of plain JAX go through each operation, in a process of its own with
-a limit of time. On two cores (jax 0.10.2), with 200 matrices of 30 x 30:
+``python test/py/two_threads.py`` runs each operation in two threads of plain JAX, in a process of its own with a
+time limit. On two cores (jax 0.10.2), with 200 matrices of 30 x 30:
 
 * stopped for ever, some of the times or most: ``cholesky``, ``eigh``, ``expm``, ``householder_product``, ``lu``,
   ``qr``, ``triangular_solve``, ``tridiagonal``;

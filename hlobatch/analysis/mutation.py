@@ -192,7 +192,7 @@ def named(namespace: Namespace) -> dict[str, Any]:
 
 
 def class_attributes(kind: type) -> dict[str, Any]:
-    """The attributes of a class, but for functions, descriptors and those of Python's own."""
+    """The attributes of a class, without functions, other descriptors, and names that begin with two underscores."""
     found = {name: value for name, value in vars(kind).items() if not name.startswith("__")}
     return {name: value for name, value in found.items() if not hasattr(type(value), "__get__")}
 

@@ -304,7 +304,7 @@ def together(values: Any) -> list[Any]:
     """Numbers or arrays, converted to a dtype that can hold all of them.
 
     Raises:
-        BatchTypeError: There is none, as of an ``int32`` and a ``uint32``.
+        BatchTypeError: There is no such dtype, as for an ``int32`` and a ``uint32``.
     """
     if any(map(is_wide, values)) and any(not is_wide(value) and not is_integer(value) for value in values):
         values = [float(value) if is_wide(value) else value for value in values]

@@ -65,11 +65,11 @@ def as_they_mean(classes: Iterable[type]) -> Iterator[None]:
 def as_it_means(
     function: types.FunctionType, plain: types.FunctionType | None = None, source: Any = None
 ) -> types.FunctionType:
-    """A function of the user's with the code with Python's meaning on traced values.
+    """A user's function, with code that has Python's meaning on traced values.
 
     Args:
         function: The function.
-        plain: The function that has its source, if that is another one.
+        plain: The function whose source it is made from, if that is another function.
         source: That source, if it is known.
     """
     meaning = _meaning.get()

@@ -89,7 +89,7 @@ def joined(left: Any, right: Any) -> Any:
     """The join of two types of items. Beside a Python number, a number of fewer bits counts as a Python number.
 
     Raises:
-        BatchTypeError: There is none.
+        BatchTypeError: The types have no join.
     """
     trees: list[Any] = [jax.tree.structure(kind) for kind in (left, right)]
     if trees[0] == trees[1]:

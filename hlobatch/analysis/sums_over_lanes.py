@@ -245,7 +245,7 @@ class _Search:
         return lambda lanes: inner(lanes._replace(mask=lanes.mask & lanes.parts[place]))
 
     def _scalar(self, atom: Any) -> Any:
-        """The scalar that a value is a broadcast of; None if it is none."""
+        """The scalar that a value is a broadcast of; None if it is no broadcast."""
         if not atom.aval.shape:
             return atom
         equation = None if isinstance(atom, Literal) else self.defined.get(atom)

@@ -227,7 +227,7 @@ def _traced(
             jaxpr = (_constants.get() or Constants()).copied(_jaxpr(on_tensors, avals), arrays)
     except ReadOnlyError:
         return _traced(op, in_types, keep_scalars, arrays_are_copied=True, is_in_vain=is_in_vain)
-    except Exception as error:  # noqa: BLE001  # another one is raised
+    except Exception as error:  # noqa: BLE001  # replaced by an error with a place
         wrong = _told(error, op, in_types, learned)
         raise wrong from wrong.__cause__
     finally:

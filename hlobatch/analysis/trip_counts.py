@@ -1,8 +1,8 @@
-"""A loop -> its trip count, if that is the same for every lane that comes to the loop (a uniform counted loop).
+"""A loop -> its trip count, if that is the same for every lane that reaches the loop (a uniform counted loop).
 
 It is the same if the loop is a single block whose counter goes, by a constant integer step, from a number that is
 assigned before the loop to a bound that is known or that all lanes share. Other variables may differ between lanes, and
-lanes may come to the loop at different times. The trip count of a loop of several blocks serves only as a guess of
+lanes may reach the loop at different times. The trip count of a loop of several blocks serves only as a guess of
 whether lanes take about equally long.
 
 References:

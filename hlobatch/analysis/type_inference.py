@@ -62,7 +62,7 @@ Place = tuple[str, str]
 
 
 MOST_LOOKED_AT: Final = 24
-"""Blocks that are inferred after a conflict in search of another one. Chosen by judgement (2026-11)."""
+"""The most blocks inferred after a conflict in search of a further conflict. Chosen by judgement (2026-11)."""
 
 
 @dataclass
@@ -199,7 +199,7 @@ class _Inferrer:
         return self.found
 
     def _through_calls(self, conflict: _ConflictError) -> HloBatchError:
-        """The error of a conflict, with notes on the calls by which control comes to it."""
+        """The error of a conflict, with notes on the calls through which control reaches it."""
         error = through_calls(conflict.error, conflict.place[0], self.called_from)
         error.__cause__ = conflict.error.__cause__
         return error
@@ -301,7 +301,7 @@ class _Inferrer:
                 self.found.types[name] = widened(type_)
 
     def _constant_failure_codes(self) -> Iterator[tuple[Place, int, PrimOp]]:
-        """The operations that assign a known failure code where other operations assign another one."""
+        """The operations that assign a known failure code to a variable to which others assign a different one."""
         for (place, index), traced in self.found.traced.items():
             op = self.functions[place[0]].graph.block(place[1]).instructions[index]
             pairs = zip(op.defs, traced.out_types, strict=True)

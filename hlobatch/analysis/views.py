@@ -30,7 +30,7 @@ def views(code: ClosedJaxpr) -> Mapping[int, int]:
 
 
 def viewed(variable: Any, defined: Mapping[Any, Any]) -> Any:
-    """The array that an array is a view of, itself if it is none; None for a literal."""
+    """The array that an array is a view of; the array itself if it is no view; None for a literal."""
     while not isinstance(variable, Literal) and variable in defined:
         equation = defined[variable]
         if not (equation.primitive.name in VIEWS or _takes_one(equation)):

@@ -132,7 +132,7 @@ def _as_element(value: Any, dtype: Any) -> Any:
 
 
 def _replaced(array: Any, key: Any, value: Any) -> Any:
-    """An array with a value, of its own dtype, stored at a key."""
+    """An array after a value, of the array's dtype, is stored at a key."""
     parts = key if isinstance(key, tuple) else (key,)
     if any(isinstance(p, Span) for p in parts):
         window = Window.of(array, parts)

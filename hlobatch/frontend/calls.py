@@ -155,7 +155,7 @@ _OF_OPERANDS: Final = frozenset({abs, sum, pow, divmod, *library_functions.OPERA
 
 
 def _for_each(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Callable[[], Any] | None:
-    """A call of a Python function for each object of an argument that is a choice; None if it is no such call."""
+    """A call of a Python function for each object of an argument that is a choice; None for any other call."""
     if function in _COPIES and not kwargs and len(args) == 1:
         return functools.partial(_copied, function, *args)
     if _is_of_text(function) and len(args) == 1 and isinstance(args[0], (list, tuple)):
@@ -181,7 +181,7 @@ _MAKING: Final = (bool, int, float, complex, str, bytes, range)
 
 
 def _is_done_for_each(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
-    """Whether a function that is none of the user's has a choice among its arguments, and none that it could keep."""
+    """Whether a function, not one of the user's, has a choice among its arguments, and would keep none of them."""
     values = (*args, *kwargs.values())
     if not any(isinstance(value, Choice) for value in values) or function is None or not _is_of_python(function):
         return False

@@ -184,7 +184,7 @@ class ConditionLowering(StraightLineLowering):
         self.go(onward, test)
 
     def _asked_for_none(self, test: ast.expr) -> _Asked | None:
-        """The test of a variable, or of an item of it, for None; None if the expression is no such test."""
+        """The test of a variable, or of an item of it, for None; None for any other expression."""
         read, if_true, part = test, True, cast("int | None", None)
         if isinstance(test, ast.Compare):
             if len(test.ops) != 1 or not isinstance(test.ops[0], (ast.Is, ast.IsNot, ast.Eq, ast.NotEq)):

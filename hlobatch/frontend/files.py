@@ -1,7 +1,7 @@
 """A function -> the lines of the file that it was made from, and whether that file is the user's.
 
-A file may change after it was imported, and be imported again. What is on the disk then is not what an old function was
-made from: the lines are read once for a function, as early as possible, and if the file has changed since this process
+A file may change after it was imported, and be imported again. Then its text on disk is not the source of an old
+function. So the lines are read once for a function, as early as possible; if the file has changed since this process
 began, it has to compile to the function's code.
 """
 

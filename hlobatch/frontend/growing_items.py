@@ -48,17 +48,17 @@ def capacity(items: T, n: int) -> T:
 
     In batched code a container whose length differs between lanes has room for that many items, and a lane that puts
     more into it fails with ``hb.CapacityError``. Without this, there is room for some, and for more where the function
-    is called by itself, outside of ``jax.jit``. In plain Python it is the container as it is.
+    is called by itself, outside of ``jax.jit``. In plain Python it returns the container unchanged.
 
     Args:
         items: A list, a ``collections.deque``, a set or a dict.
-        n: How many items there may be, known when the program is built.
+        n: The most items, a number known when the program is built.
 
     Returns:
         The container.
 
     Raises:
-        BatchTypeError: ``n`` differs between lanes, or no such container is given.
+        BatchTypeError: ``n`` differs between lanes, or ``items`` is not such a container.
 
     Examples:
         >>> import hlobatch as hb, jax.numpy as jnp

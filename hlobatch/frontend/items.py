@@ -186,10 +186,10 @@ def within(index: Any, size: int) -> Any:
 
 
 def gathered(items: Sequence[Any], index: Any) -> Any:
-    """The item at an index that differs between lanes, where all items are alike.
+    """The item at an index that differs between lanes.
 
     Raises:
-        BatchTypeError: There is no item, or they are of kinds that no one variable can hold.
+        BatchTypeError: There is no item, or one variable cannot hold all of them.
     """
     if not len(items):
         error = BatchTypeError(

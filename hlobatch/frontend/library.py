@@ -42,7 +42,7 @@ def standing_in(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -
 
 
 def _method_standing_in(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> types.FunctionType | None:
-    """The method in the prelude for a container that grows, or has to; None if there is none."""
+    """The prelude's method for a container that grows, or has to; None if there is none."""
     if isinstance(function, types.MethodType) and isinstance(function.__self__, Growing):
         method = function.__func__
         is_own = isinstance(method, types.FunctionType) and is_of_prelude(method.__code__.co_filename)

@@ -93,11 +93,11 @@ class LoopLowering(AssignmentLowering):
 
     @abc.abstractmethod
     def loop_body(self, body: list[ast.stmt], loop: Loop) -> None:
-        """Lower what is done in each turn."""
+        """Lower the body of a loop, run in each turn."""
 
     @abc.abstractmethod
     def loop_end(self, node: ast.While | ast.For, otherwise: str, after: str) -> None:
-        """Lower what is done where a loop has come to its end."""
+        """Lower the code at the end of a loop."""
 
 
 class ForLowering:
@@ -255,7 +255,7 @@ class ForLowering:
         return self.lowering.variable(name)
 
     def _reaches(self, block: str) -> bool:
-        """Whether control can come to ``block``: it falls through to it from here, or a block so far jumps to it."""
+        """Whether control can reach ``block``: it falls through to it from here, or a block so far jumps to it."""
         return self.blocks.is_open or any(block in b.terminator.successors for b in self.blocks.blocks)
 
     def _surely_turns(self, node: ast.expr) -> bool:
@@ -298,7 +298,7 @@ class ForLowering:
         return self._items(node, counts)
 
     def _called(self, node: ast.expr) -> Any:
-        """The function among ``_LAZY`` and ``_WRAPPERS`` that an expression calls; None if it calls no such."""
+        """The function among ``_LAZY`` and ``_WRAPPERS`` that an expression calls; None if it calls none of them."""
         if not isinstance(node, ast.Call):
             return None
         value = static_value(node.func, self.lowering.source, self.lowering.local)

@@ -6,7 +6,7 @@
     o.items[i].append(x)     o, i, x          the receiver of a change is found from its root variable and keys
     {a: b, c: d}             a, b, c, d
 
-An operand is an expression with a value of its own, which a variable can hold: a slice and ``*y`` are none.
+An operand is an expression with a value of its own, which a variable can hold: a slice and ``*y`` are no operands.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ BINARY: Final[dict[type[ast.operator], str]] = {
     ast.BitXor: "xor",
     ast.MatMult: "matmul",
 }
-"""All binary operators but ``**``, which has a function of its own."""
+"""All binary operators except ``**``, which has a function of its own."""
 UNARY: Final[dict[type[ast.unaryop], str]] = {ast.Invert: "invert", ast.USub: "neg", ast.UAdd: "pos"}
 """All unary operators but ``not``, which has no method."""
 COMPARISONS: Final[dict[type[ast.cmpop], str]] = {

@@ -10,7 +10,7 @@
                                   a = __hb_stored(a, $1, ("[]", i))
                                   a = __hb_stored(a, $2, ("[]", j))
 
-A value never changes: the variable is bound to another one, which Python's object would equal then (``stores.py``).
+A value never changes: the variable is bound to a new value, equal to Python's changed object (``stores.py``).
 """
 
 from __future__ import annotations

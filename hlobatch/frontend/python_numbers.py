@@ -270,7 +270,7 @@ def _is_integer_enum(kind: Any) -> bool:
 
 
 def _of_numpy(value: Any) -> tuple[np.ndarray, ...]:
-    """An empty NumPy array with the dtype and dimensions of a JAX array that may stand for one; nothing for keys."""
+    """An empty NumPy array with the dtype and number of axes of a JAX array that may stand for one; none for keys."""
     is_key = jnp.issubdtype(value.dtype, jax.dtypes.extended)
     return () if is_key else (np.empty((0,) * value.ndim, value.dtype),)
 

@@ -47,7 +47,7 @@ def root_of(node: ast.expr) -> ast.expr:
 
 
 def own_parts(node: ast.AST) -> Iterator[ast.AST]:
-    """A node and its descendants, in order, but for those inside functions and classes in it."""
+    """A node and its descendants, in order, except those inside functions and classes in it."""
     pending = [node]  # not recursive, since a chain of `elif`s may be long
     while pending:
         node = pending.pop()

@@ -76,7 +76,7 @@ class Source:
 
     @property
     def is_of_prelude(self) -> bool:
-        """Whether it is code that stands for a function of Python's library."""
+        """Whether the code replaces a function of Python's library."""
         return is_of_prelude(self.file)
 
     @cached_property

@@ -1,6 +1,6 @@
 """The table of Python's syntax: what is supported, and what to write in place of the rest.
 
-The frontend's errors and ``docs/language.md`` are made from it.
+The frontend's errors and ``docs/language.md`` are generated from it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What lowers calls, comprehensions and loops asks of what lowers the whole function, before that is defined."""
+"""The interface of the whole function's lowering, for the lowering of calls, comprehensions and loops."""
 
 from __future__ import annotations
 
