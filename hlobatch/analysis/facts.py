@@ -1,7 +1,7 @@
 """Facts: what tracing learns and the frontend needs in order to build control flow, each about one place in the source.
 
 The frontend builds blocks before types are known. Which function ``rule`` stands for in ``rule(x)``, how many items a
-``for`` goes over and which copy of a generic function a call means turn out only when the code around them is traced.
+``for`` iterates over and which copy of a generic function a call means are known only once the code around is traced.
 Such a fact is noted, and type inference goes on with all that does not depend on it; at the end of the round it raises
 ``Learned``, and the program is built again with all facts that it learned (``transforms/learning.py``). Facts are only
 ever added, so this ends. (The properties of a program that a strategy depends on are no facts in this sense: see
@@ -164,7 +164,7 @@ class Turns:
     Attributes:
         count: The trip count; None if it differs between lanes, or between paths to the loop.
         is_trial: Whether only the first two turns are written out, to see whether these have the error as well.
-        changes: Whether the loop changes the number of items that it goes over.
+        changes: Whether the loop changes the number of items that it iterates over.
     """
 
     count: int | None

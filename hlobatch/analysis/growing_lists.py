@@ -100,7 +100,7 @@ class GrowingList(Ring):
         return item
 
     def insert(self, index: Any, value: Any) -> None:
-        """Insert an item before the one at ``index``; all items behind it move by one."""
+        """Insert an item before the one at ``index``; all items after it move by one."""
         if self.items is None:
             self.put_at_end(value)
             return

@@ -3,7 +3,7 @@
 ::
 
     x = stack.pop()        fails(IndexError, "pop from empty list", size == 0)       noted while the statement is traced
-                           %$status = 1 in lanes where the list is empty             given back beside the results
+                           %$status = 1 in lanes where the list is empty             returned beside the results
 
 A lane cannot raise. So the operation notes the lanes that fail, and goes on with some value. Once tracing has learned
 the ways in which a statement can fail (the fact ``CanFail``), the frontend puts a test of the status behind it

@@ -8,7 +8,7 @@
     2.5    ==>   Maybe(True, 2.5)
 
 The variable's type was found where several values meet (``type_join.py``). ``transforms/lift_optional.py`` lifts values
-where they are assigned, passed on and given back.
+where they are assigned, passed on and returned.
 """
 
 from __future__ import annotations

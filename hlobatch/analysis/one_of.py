@@ -101,7 +101,7 @@ jax.tree_util.register_pytree_node(
 
 
 def _known(value: Any, what: str) -> Any:
-    """A value, which has to be the same in every lane, since a library of Python's asks for it."""
+    """A value that has to be the same in every lane, since a Python library needs it."""
     if is_tracer(value):
         raise BatchTypeError(
             f"{what} that differs between lanes is asked for where the answer has to be one for all",

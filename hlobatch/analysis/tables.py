@@ -306,7 +306,7 @@ class Table(Container):
         self.size = self.size + ~found
 
     def take_out(self, place: Any, found: Any) -> None:
-        """Remove the entry in a row, in lanes where ``found`` holds; rows behind it move up."""
+        """Remove the entry in a row, in lanes where ``found`` holds; rows after it move up."""
         order = jnp.arange(self.capacity)
         order = jnp.minimum(jnp.where(found & (order >= place), order + 1, order), self.capacity - 1)
         self.keys_, self.values_ = rows.rearranged(self.keys_, order), rows.rearranged(self.values_, order)

@@ -46,7 +46,7 @@ class Calls:
         function: The function, plain or batched, without the object that it is bound to.
         receiver: How the first argument follows from the called object: ``"__self__"`` for a bound method, ``"itself"``
             for a callable object, ``"values"`` for the closure variables of an inner function, ``"differentiated"`` for
-            the derivative of a function, ``"bound"`` if tracing has to tell (``functools.partial``), ``""`` if there is
+            the derivative of a function, ``"bound"`` if only tracing knows (``functools.partial``), ``""`` if there is
             no such argument.
     """
 

@@ -1,6 +1,6 @@
 """The whole module ``math`` -> the meaning of its functions on values that differ between lanes.
 
-They take numbers, not arrays, and return a Python number: a float with as many bits as JAX's have, or an integer.
+They take numbers, not arrays, and return a Python number: a float with JAX's number of bits, or an integer.
 """
 
 from __future__ import annotations

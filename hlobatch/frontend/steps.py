@@ -8,7 +8,7 @@
 
 If an object may be read after an exception, changes before the exception have to stay, and later ones must not happen.
 An operation that raises has no results, so each change becomes an operation of its own: operands of it are computed in
-operations before it, and values computed from its result in operations behind it.
+operations before it, and values computed from its result in operations after it.
 """
 
 from __future__ import annotations

@@ -135,7 +135,7 @@ class StraightLineLowering(abc.ABC):
     def primitive(
         self, body: Sequence[ast.stmt], outputs: Sequence[str], node: ast.AST, text: str, *, tests: bool = False
     ) -> None:
-        """Emit one ``PrimOp`` for straight-line statements, and a test behind it if they fail in some lanes.
+        """Emit one ``PrimOp`` for straight-line statements, and a test after it if they fail in some lanes.
 
         Args:
             body: The statements.

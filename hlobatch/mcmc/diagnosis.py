@@ -47,7 +47,7 @@ FEW: Final = 400.0
 """The number of effective draws below which there is a complaint."""
 
 NOT_MEANT_TO_BE_FEW: Final = 1_000
-"""The number of draws from which few effective ones are a complaint: whoever asks for ten expects few."""
+"""The number of draws from which few effective ones are a complaint: a user who asks for ten draws expects few."""
 
 Floats = NDArray[np.float64]
 

@@ -30,7 +30,7 @@ from hlobatch.mcmc.windows import windows
 
 
 @hb.at_the_call
-def export(  # noqa: PLR0913  # these are what there is to say
+def export(  # noqa: PLR0913  # the settings of the sampler
     log_density: Callable[..., Any],
     init: Any,
     *,

@@ -176,7 +176,7 @@ def what_to_keep(
     """
 
     def taken(position: Array) -> Any:
-        tree, _ = parameters.at(position)  # gradients may stand behind it
+        tree, _ = parameters.at(position)  # gradients may follow it
         return tree if postprocess is None else postprocess(tree)
 
     like = jax.eval_shape(taken, jax.ShapeDtypeStruct((parameters.dim,), parameters.dtype))

@@ -40,7 +40,7 @@ MOST_ROWS: Final = 64
 
 
 @hb.at_the_call
-def sample(  # noqa: PLR0913  # these are what there is to say
+def sample(  # noqa: PLR0913  # the settings of the sampler
     log_density: Callable[..., Any],
     init: Any,
     key: Array,
@@ -80,7 +80,7 @@ def sample(  # noqa: PLR0913  # these are what there is to say
         data: Arguments of `log_density` after the parameters, shared by all chains.
         num_warmup: Number of draws of each chain that adapt step size and metric, and are not kept.
         num_samples: Number of draws of each chain that are kept.
-        chains: Number of chains, if `init` does not say.
+        chains: Number of chains, if `init` does not determine it.
         thin: Every how many draws one is kept.
         progress: Whether to write a bar to standard error, or a function that is called with a `Progress`. None for a
             bar in a terminal and in a notebook.

@@ -69,7 +69,7 @@ class Tempered(NamedTuple):
 
 
 @hb.at_the_call
-def smc(  # noqa: PLR0913  # these are what there is to say
+def smc(  # noqa: PLR0913  # the settings of the sampler
     log_prior: Callable[[Any], Any],
     log_likelihood: Callable[..., Any],
     init: Any,
@@ -98,7 +98,7 @@ def smc(  # noqa: PLR0913  # these are what there is to say
             `[particles, ...]`. They have to be draws of `log_prior`, or the evidence is wrong.
         key: A typed key, `jax.random.key(0)`.
         data: Arguments of `log_likelihood` after the parameters, shared by all particles.
-        particles: Number of particles, if `init` does not say.
+        particles: Number of particles, if `init` does not determine it.
         moves: Number of draws that each particle makes at each temperature.
         share: The effective number of particles over their number, once they are weighted for the next temperature.
             That temperature is found from it by bisection.
@@ -282,7 +282,7 @@ class Smc:
         self.correction += GAIN * (rate - self.acceptance)
 
     def result(self, keep: Callable[[Any], Any], seconds: float) -> Tempered:
-        """The result of the run, which took so many seconds."""
+        """The result of the run, given what to keep of positions and the seconds that it took."""
         draws = jax.tree.map(lambda leaf: np.asarray(leaf)[:, 0], keep(self.positions[:, None]))
         temperatures, rates, sizes = (np.asarray(told) for told in (self.temperatures, self.rates, self.step_sizes))
         return Tempered(draws, self.log_evidence, temperatures, rates, sizes, self.n_steps, seconds)

@@ -63,7 +63,7 @@ def _share_after(log_likelihood: Floats, step: float) -> float:
 
 
 def resampled(log_weights: Floats, uniform: float) -> NDArray[np.int64]:
-    """Returns the indices of as many particles, chosen by weight (systematic resampling).
+    """Returns the indices of the particles chosen by weight, as many as there are (systematic resampling).
 
     Args:
         log_weights: The log weights of the particles.
