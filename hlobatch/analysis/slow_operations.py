@@ -70,7 +70,7 @@ def _each(nanoseconds: float) -> Seconds:
 
 
 def _sort(equation: Any) -> float:
-    """The cost of a sort per element: the comparisons of a binary search, times the number of arrays sorted together."""
+    """Cost of a sort per element: the comparisons of a binary search, times the number of arrays sorted together."""
     length = equation.invars[0].aval.shape[equation.params["dimension"]]
     return float(20e-9 * len(equation.invars) * _taken(equation) * math.log2(max(length, 2)))
 
