@@ -100,8 +100,9 @@ The load average before a run was up to {load:.1f}.
 
 `python -m benchmarks.sampling --json benchmarks/results/sampling.json`"""
 BESIDE_OTHERS: Final = """\
-The columns of the other libraries give the ratio of hlobatch's effective draws per second to theirs: with compilation,
-and again."""
+The columns of hlobatch give effective draws per second of processor time, with compilation (*compiling*) and without
+(*again*). The columns of the other libraries give the ratio of hlobatch's figure to theirs: with compilation, and
+again. What a row compares was measured in turn, under about the same load; loads differ between rows."""
 BY_PROCESSORS: Final = """\
 Seconds are given as wall-clock time, and as processor time, which is more reliable if other programs run on the
 machine."""
