@@ -4,7 +4,7 @@ import pytest
 from feature_pairs import check
 from smooth_programs import by_turns, outcome, program
 
-BY_DAY = 30
+BY_DAY = 10
 BY_NIGHT = 5_000
 
 WERE_WRONG = {
@@ -35,9 +35,9 @@ def test_gradients_that_were_wrong(what):
     assert outcome(WERE_WRONG[what]).kind == "ran"
 
 
-@pytest.mark.parametrize("first", range(0, BY_DAY, 10))
+@pytest.mark.parametrize("first", range(0, BY_DAY, 5))
 def test_gradients_of_programs_of_several_features(first):
-    check(range(first, first + 10), program, by_turns, outcome)
+    check(range(first, first + 5), program, by_turns, outcome)
 
 
 @pytest.mark.slow
