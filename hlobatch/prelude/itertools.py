@@ -82,6 +82,13 @@ def pairwise(iterable: Any, /) -> Any:
     return [(items[at], items[at + 1]) for at in range(len(items) - 1)]
 
 
+def permutations(iterable: Any, r: Any = None) -> Any:
+    pool, rows = list(iterable), _nothing()
+    for _ in range(len(pool) if r is None else r):
+        rows = [(*row, at) for row in rows for at in range(len(pool)) if at not in row]
+    return [tuple(pool[at] for at in row) for row in rows]
+
+
 def product(*iterables: Any, repeat: Any = 1) -> Any:
     rows = _nothing()
     for pool in [list(iterable) for iterable in iterables] * repeat:
@@ -103,6 +110,13 @@ def takewhile(predicate: Any, iterable: Any, /) -> Any:
             break
         kept.append(item)
     return kept
+
+
+def zip_longest(*iterables: Any, fillvalue: Any = None) -> Any:
+    pools, most = [list(iterable) for iterable in iterables], 0
+    for pool in pools:
+        most = max(most, len(pool))
+    return list(zip(*[pool + [fillvalue] * (most - len(pool)) for pool in pools]))  # noqa: B905  # as long as each other
 
 
 def _nothing() -> Any:

@@ -702,6 +702,248 @@ class Ragged(Feature):
     )
 
 
+class Inherited(Feature):
+    """Methods of a class and of its base, which asks them, and class attributes."""
+
+    helpers = """
+    class Base:
+        rate, made = 2, 3
+
+        def __init__(self, n):
+            self.n = n
+
+        def worth(self):
+            return self.n * self.rate + self.bonus()
+
+        def bonus(self):
+            if self.n > 2:
+                return self.made
+            return 0
+
+    class Heir(Base):
+        rate = 3
+
+        def __init__(self, n, more=1):
+            super().__init__(n)
+            self.more = more
+
+        def bonus(self):
+            if self.more > 2:
+                return super().bonus() + self.more
+            return 1 if self.n > 4 else super().bonus()
+
+        @property
+        def left(self):
+            return self.n - self.more
+
+        @left.setter
+        def left(self, v):
+            self.n = v + self.more
+
+        @classmethod
+        def like(cls, other):
+            return cls(other.n, 2)
+
+        @staticmethod
+        def clamped(v):
+            return max(0, min(v, 7))
+    """
+    begins = ("v0, v1 = Base(a), Heir(b, a)", "v0, v1 = Base(2), Heir(a)")
+    values = (
+        *("v0.worth()", "v1.worth()", "v1.left", "Heir.like(v0).worth()", "v1.clamped(#)", "v1.rate + v0.rate"),
+        "sum(x.worth() for x in (v0, v1))",
+    )
+    conditions = ("isinstance(v1, Base)", "v1.left > @", "v0.worth() < v1.worth()")
+    changes = ("v1.left = #", "v1.left += @", "v0.n, v1.n = v1.n, #", "v1.more -= 1", "v1 = Heir.like(v1)")
+
+
+class Integers(Feature):
+    """Quotients and remainders of negative numbers, shifts and bits."""
+
+    values = (
+        *("(-@ // 3) % 50", "-@ % 4", "(@ - #) // 2 % 50", "(@ - 5) % (@ + 1)", "(@ << 2) & 29", "(@ - 6) >> 1 & 15"),
+        *("divmod(@ - 9, 4)[0] + 9", "pow(@ + 1, @, 7)", "~@ & 31", "(@ | 6) ^ @", "(-7 // (@ + 1)) % 20"),
+        *("int(-@ / 2) + 9", "round(@ * 1.5)", "(@ + 2).bit_length()", "(@ > 1) * 3 - (@ > 2)", "True + (@ == @)"),
+        "bin(@).count('1')",
+    )  # fmt: skip
+    conditions = ("@ & 1", "@ % 2 == (b & 1)", "(@ > 1) == (@ > 2)", "-@ // 2 < -1")
+    changes = ("t ^= @ << 1", "t >>= 1", "t |= @", "t -= @ // -2\nt %= 1009", "t &= 255", "t = -t % 97")
+
+
+class Lettered(Feature):
+    """Texts and bytes that are known, of which lanes take letters."""
+
+    begins = ('c0 = b"abcab"', "c0 = bytes([3, 1, 2, 200])")
+    values = (
+        *("c0[@ % 4]", "len(c0)", "c0.count(c0[@ % 3])", "sum(c0[1:3])", "max(c0)", "c0[-1]"),
+        *("'abcd'.index('c')", "sum(ord(x) - 97 for x in 'bead')", "len('a,b'.split(','))", "int('12') + @"),
+    )
+    conditions = ("c0[0] == 97", "'b' in 'abc'", "c0[@ % 4] > 98", "@ in c0")
+    changes = ("for x in c0:\n    t = (t * 3 + x) % 1009", "for x in 'ab':\n    t += 1 if x == 'a' else #")
+
+
+class Matrix(Feature):
+    """An array with two axes: rows, columns, masks, views that are read, changes in place."""
+
+    begins = ("r0 = np.zeros((2, 3), np.int32)", "r0 = np.array([[1, a, 2], [b, 0, 4]], np.int32)")
+    values = (
+        *("int(r0[@ % 2, @ % 3])", "int(r0.sum())", "int(r0[@ % 2].max())", "int(r0[:, 1].sum())"),
+        "int((r0 > @).sum())",
+        *("int(r0.T[@ % 3, 0])", "int(r0.reshape(-1)[@])", "int(r0[:, ::-1][0, 0])"),
+        "int(np.where(r0 > 1, r0, #).sum())",
+        *("len(r0)", "int(np.dot(r0[1], r0[0]))", "int(r0.argmax())", "int(sum(x[0] for x in r0))"),
+    )  # fmt: skip
+    conditions = ("r0[0, 0] == @", "(r0[1] > @).any()", "r0[0].sum() < r0[1].sum()")
+    changes = (
+        *("r0[@ % 2, @ % 3] = #", "r0[1] += #", "r0[:, 0] = @", "r0[@ % 2] = r0[0] + 1", "r0[r0 > @] = #"),
+        *("r0 = r0 * 2 % 11", "r0[0], r0[1] = r0[1].copy(), r0[0].copy()", "r0 %= 7", "r0 = r0[::-1]", "r0 -= r0[0]"),
+        "for x in r0:\n    t = (t * 3 + int(x.sum())) % 1009",
+        "for k in range(3):\n    r0[0, k] += r0[1, 2 - k]",
+    )
+
+
+class Keyed(Feature):
+    """Dicts and sets of tuples, dicts of dicts and of lists."""
+
+    begins = (
+        "d0 = {}\nd1 = {1: {}, 2: {a: b}}\nd2 = {(0, a)}",
+        "d0 = {(a, b): 1, (1, 1): 2}\nd1 = {1: {1: a}, 2: {}}\nd2 = set()",
+    )
+    values = (
+        *("d0.get((@, @), #)", "len(d0)", "sum(x + y for x, y in d0)", "sum(d0.values())", "len(d1[@ % 2 + 1])"),
+        *("d1[2].get(@, #)", "len(d2)", "sum(len(x) for x in d1.values())", "d0.pop((@, 1), 3)"),
+    )
+    conditions = ("(@, @) in d0", "(@, a) in d2", "@ in d1[1]", "(0, 1) not in d2")
+    changes = (
+        "d0[@, @] = #",
+        "d0[@, b] = d0.get((@, b), 0) + 1",
+        "d2.add((@, @))",
+        "d2.discard((0, @))",
+        "d1[1][@] = #",
+        "d1[@ % 2 + 1][@] = #",
+        "for (x, y), v in d0.items():\n    t = (t * 3 + x + y * v) % 1009",
+        "d1[2].pop(@, None)",
+    )
+
+
+class Raised(Feature):
+    """Exceptions of the user's, from others, in loops that go on, in functions that end in a ``finally``."""
+
+    helpers = """
+    class Wrong(Exception):
+        pass
+
+    class Worse(Wrong):
+        def __init__(self, x, code=2):
+            super().__init__(x)
+            self.code = code
+
+    def looked_up(items, k):
+        try:
+            return items[k]
+        except KeyError:
+            return -k
+        finally:
+            items[9] = k
+
+    def strict(x):
+        if x > 3:
+            raise Worse(x)
+        if x == 2:
+            raise Wrong("two")
+        return x + 1
+
+    def softly(x):
+        try:
+            if x > 4:
+                raise Worse(x, 3)
+            y = strict(x)
+        except Worse:
+            return 50
+        except Wrong as error:
+            if x == b"":
+                raise ValueError from error
+            return 60
+        else:
+            y += 1
+        return y
+    """
+    begins = ("x0 = {1: 4, 2: a}",)
+    values = ("softly(@)", "softly(#)", "looked_up(x0, @)", "len(x0)")
+    changes = (
+        """for x in range(5):
+    try:
+        if x == @:
+            continue
+        t += strict(x)
+    except Wrong:
+        t += 7
+        if @ > 3:
+            break
+    else:
+        t += 1
+    finally:
+        t = t * 2 % 1009""",
+        """try:
+    try:
+        t += strict(@)
+    except Worse as error:
+        raise ValueError from error
+except ValueError:
+    t += 11
+except Wrong:
+    t += 12""",
+        "try:\n    assert @ != 2, 'two'\n    t += 1\nexcept AssertionError:\n    t += #",
+    )
+
+
+class Assigned(Feature):
+    """Names that are bound in expressions, deleted, unpacked, and functions with stars and defaults."""
+
+    helpers = """
+    def mixed(x, *rest, k=2, **more):
+        for i, y in enumerate(rest):
+            x += y * (i + k)
+        if more.get("neg"):
+            return -x % 100
+        return x % 100
+    """
+    values = (
+        *("mixed(@, #)", "mixed(@, 2, @, k=@)", "mixed(*(a, @))", "mixed(@, neg=True)", "mixed(1, **{'k': @})"),
+        "sum(y0 := x for x in (a, @)) + y0",
+    )
+    conditions = ("(z1 := @) > 2 and z1 < 5",)
+    changes = (
+        "if (n0 := #) > 2:\n    t += n0",
+        "n1 = @\nwhile (n1 := n1 - 1) > 0:\n    t = (t * 2 + n1) % 1009",
+        "n2 = [#, @, 3]\ndel n2[@ % 2]\nt += n2[0] * len(n2)",
+        "n3 = n4 = @\nn3 += 1\nt += n3 * n4",
+        "(n5, n6), *n7 = (a, @), 4, 5\nt = (t + n5 * n6 + sum(n7)) % 1009",
+    )
+
+
+class Iterated(Feature):
+    """Functions of ``itertools`` and ``functools``, and sorting by keys."""
+
+    begins = ("g0 = [a, b, 3]", "g0 = [x + a for x in range(b)]")
+    values = (
+        *("sum(x * y for x, y in itertools.combinations(g0, 2))", "sum(itertools.chain(g0, [@]))"),
+        *("max(itertools.accumulate(g0), default=0)", "len(list(itertools.product(g0, (1, 2))))"),
+        *("sorted(g0, reverse=True)[0] if g0 else 5", "sum(map(max, zip(g0, g0[::-1])))", "g0.count(@)"),
+        *("functools.reduce(lambda x, y: (x * 3 + y) % 97, g0, @)", "sum(sorted(g0, key=lambda x: (-x, 1))[:2])"),
+        *("sum(x - y for x, y in zip(g0[1:], g0))", "sum(i * x for i, x in enumerate(reversed(g0)))"),
+    )  # fmt: skip
+    conditions = ("any(x == y for x, y in itertools.pairwise(g0))", "all(g0)", "sorted(g0) == g0")
+    changes = (
+        "g0 = sorted(g0, key=lambda x: (x - @) ** 2)",
+        "g0.append(#)",
+        "for x, y in zip(g0, range(@)):\n    t = (t * 3 + x - y) % 1009",
+        "for i, x in enumerate(g0, @):\n    t = (t + i * x) % 1009",
+        "for x in reversed(g0):\n    t = (t * 2 + x) % 1009",
+        "g0 = [max(x, y) for x, y in zip(g0, g0[::-1])]",
+    )
+
+
 FEATURES: tuple[type[Feature], ...] = tuple(Feature.__subclasses__())
 
 
@@ -709,6 +951,7 @@ IMPORTS = (
     "import dataclasses",
     "import enum",
     "import functools",
+    "import itertools",
     "from collections import Counter, defaultdict, deque",
     "import numpy as np",
 )
