@@ -13,11 +13,12 @@ another variable that may hold the same object, or a part of it (``may_alias.py`
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from hlobatch.analysis import liveness
 from hlobatch.analysis.definedness import user_name
+from hlobatch.analysis.facts import Learned, of_code
 from hlobatch.analysis.identity import Path
 from hlobatch.analysis.may_alias import (
     OUTSIDE,
@@ -34,13 +35,30 @@ from hlobatch.analysis.may_alias import (
 from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.analysis.updates import Origins
 from hlobatch.analysis.views import overwritten_views
-from hlobatch.diagnostics import Note, UnsupportedSyntaxError
+from hlobatch.diagnostics import HloBatchError, Note, UnsupportedSyntaxError
 from hlobatch.ir.ops import HALT, FunctionCallOp, Op, PrimOp
 from hlobatch.ir.program import MAIN, Block, Function, Program
 from hlobatch.ir.types import Type
 
 HELD_BACK: Final = "held"
 """Prefix of temporaries that hold a variable's new value until it is known that the statement did not fail."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnotherName:
+    """The fact that a statement binds a variable to a part of another one, and that a change by one shows in the other.
+
+    Attributes:
+        variables: Both variables.
+        error: The error of the program as long as both are variables.
+    """
+
+    variables: frozenset[str]
+    error: HloBatchError = field(compare=False)
+
+    def joined(self, known: AnotherName) -> AnotherName:
+        """The fact about the variables of two facts."""
+        return AnotherName(self.variables | known.variables, known.error)
 
 
 def check_aliases(program: Program, types: Mapping[str, Type], traced: Traced) -> None:
@@ -53,12 +71,18 @@ def check_aliases(program: Program, types: Mapping[str, Type], traced: Traced) -
 
     Raises:
         UnsupportedSyntaxError: A value is changed in place, and another variable that may hold it is read later.
+        Learned: It is so by a name whose place may be known.
     """
     if not any(one.identity.changed for one in list(_all_traced(program, traced))):
         return
-    summaries = summaries_of(program, types, traced)
+    summaries, errors = summaries_of(program, types, traced), list[UnsupportedSyntaxError]()
     for function in program.functions:
-        _Check(function, Aliases(function, types, traced, summaries), traced, summaries).run()
+        try:
+            _Check(function, Aliases(function, types, traced, summaries), traced, summaries).run()
+        except UnsupportedSyntaxError as error:  # which may have no cause once another function is made anew
+            errors.append(error)
+    if errors:
+        raise errors[0]
 
 
 def _all_traced(program: Program, traced: Traced) -> Iterator[TracedFunction]:
@@ -179,12 +203,15 @@ class _Check:
         if not (at.is_still_read(variable) or other in at.survivors or is_argument or is_one):
             return
         what = "another part is the same object" if is_in_root else f"{_name(variable)} is another name, or a part"
-        raise UnsupportedSyntaxError(
+        error = UnsupportedSyntaxError(
             f"this changes {_name(at.root)} in place, of which {what}",
             at.change.place,
             notes=notes,
             help=_OWN_PARTS if is_in_root else _ONE_NAME,
         )
+        if is_in_root or place is None:
+            raise error
+        raise Learned(of_code(place), AnotherName(frozenset({user_name(at.root), user_name(variable)}), error))
 
     def _check_items_of_copy(self, block: Block, index: int, op: Op, change: Change) -> None:
         """Refuse a call that changes a copy of a list, if items of the copy are put back into the list."""

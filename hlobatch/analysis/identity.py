@@ -174,6 +174,12 @@ def places_of(value: Any) -> tuple[Node, ...]:
     return _origins(value, notes, given) if notes else ()
 
 
+def changes_chosen() -> bool:
+    """Whether a container has changed that stands for one of several."""
+    notes = _notes.get()
+    return notes is not None and any(_holds_other(part, before) for part, before in notes.chosen)
+
+
 def changed_arguments() -> frozenset[int]:
     """The positions of the operands in which a container has other children than before the statement."""
     notes = _notes.get()

@@ -21,6 +21,7 @@ from typing import Any, ClassVar
 import jax
 
 from hlobatch.analysis.facts import Learned, Site
+from hlobatch.analysis.identity import changes_chosen
 from hlobatch.analysis.lane_failures import count_of_failures, in_trial, is_of_tracing
 from hlobatch.analysis.mutation import changed, has_changed, refuse_generator
 from hlobatch.analysis.optional import any_optional
@@ -157,6 +158,8 @@ def _traced_call(site: Site, target: Calls, function: Any, args: tuple[Any, ...]
         for part in others:
             refuse_generator(part.item)
         raise Learned(site, target)  # the function that called this one has to see the change
+    if changes_chosen():
+        raise Learned(site, target)  # the item that it is has to change
     if isinstance(function, types.MethodType) and count_of_failures() > failures:
         raise Learned(site, target)  # the object may be half changed when it fails
     return result

@@ -20,10 +20,12 @@ from collections.abc import Callable
 from functools import singledispatchmethod
 from typing import Final, TypeVar
 
+from hlobatch.analysis.aliases import AnotherName
 from hlobatch.analysis.facts import HasToReturn
 from hlobatch.analysis.mutation import refuse_generator
 from hlobatch.analysis.reach import may_change
 from hlobatch.diagnostics import HloBatchError, UnsupportedSyntaxError
+from hlobatch.frontend import by_place
 from hlobatch.frontend.asked import Asking
 from hlobatch.frontend.assignments import outside
 from hlobatch.frontend.callees import BATCH_MARK, Callee, is_sync, static_value
@@ -82,9 +84,10 @@ class FunctionLowering(LoopLowering):
 
     def statements(self, body: list[ast.stmt]) -> None:
         """Lower statements up to the first that control cannot pass."""
-        for statement in body:
-            if not self.blocks.is_open:
-                return
+        while body and self.blocks.is_open:
+            statement, *body = body
+            if self.callees.facts.has(AnotherName):
+                statement, body = by_place.of_name(self, statement, body) or (statement, body)
             with self.by_steps(statement):
                 self.statement(statement)
 
@@ -374,7 +377,7 @@ class FunctionLowering(LoopLowering):
 
     @statement.register
     def _for(self, node: ast.For) -> None:
-        ForLowering(self, node).lower()
+        ForLowering(self, by_place.of_items(self, node)).lower()
 
     @statement.register
     def _break(self, node: ast.Break) -> None:

@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final
 
+from hlobatch.analysis.aliases import AnotherName
 from hlobatch.analysis.containers import with_room
 from hlobatch.analysis.facts import (
     MOST_STATEMENTS_WRITTEN_OUT,
@@ -35,6 +36,7 @@ from hlobatch.analysis.facts import (
     Learned,
     LoopSite,
     MayBeNone,
+    Site,
     Turns,
     counted,
     is_kept_as_loop,
@@ -91,20 +93,29 @@ def learned_program(make: Make, in_types: Mapping[str, Type], *, writes_out: boo
 
 
 def _learned_program(make: Make, in_types: Mapping[str, Type], writes_out: bool, room: int) -> Program:
+    names = list[HloBatchError]()
     with with_room(room), counted(writes_out) as turns:
-        make_it = partial(_attempt, make, in_types, turns=turns)
-        attempt = make_it(NONE_KNOWN, frozenset())
-        while attempt.error is not None:
-            others = list[_Attempt]()
-            for other in _others(attempt, make_it, turns):
-                others.append(other)
-                if not other.is_as_wrong_as(attempt) and not other.gives_none:
-                    break
-            else:
-                others.append(_with_a_result([*others, attempt], make_it))
-            attempt = others[-1]
-        assert attempt.program is not None
-        return attempt.program
+        try:
+            return _found(partial(_attempt, make, in_types, turns=turns, names=names), turns)
+        except HloBatchError as wrong:  # where a name became a place in vain, what is wrong with the name is said
+            said = next((error for error in names if _is_there(wrong, error)), wrong)
+            raise said from said.__cause__
+
+
+def _found(make_it: Callable[..., _Attempt], turns: Mapping[LoopSite, int]) -> Program:
+    """The program of the first attempt that gives one."""
+    attempt = make_it(NONE_KNOWN, frozenset())
+    while attempt.error is not None:
+        others = list[_Attempt]()
+        for other in _others(attempt, make_it, turns):
+            others.append(other)
+            if not other.is_as_wrong_as(attempt) and not other.gives_none:
+                break
+        else:
+            others.append(_with_a_result([*others, attempt], make_it))
+        attempt = others[-1]
+    assert attempt.program is not None
+    return attempt.program
 
 
 @dataclasses.dataclass(frozen=True)
@@ -151,8 +162,13 @@ def _attempt(
     loops: frozenset[LoopSite],
     turns: Mapping[LoopSite, int],
     is_trial: bool = False,
+    *,
+    names: list[HloBatchError],
 ) -> _Attempt:
-    """Make the program until no more facts are learned, with ``loops`` unrolled (in a trial, their first turns)."""
+    """Make the program until no more facts are learned, with ``loops`` unrolled (in a trial, their first turns).
+
+    The errors of names that may become places are added to ``names``.
+    """
     for rounds in itertools.count():
         facts = _with_turns(facts, loops, turns, is_trial)
         try:
@@ -172,8 +188,8 @@ def _attempt(
         try:
             found = specialized_program(program, in_types, facts)
         except Learned as learned:
-            known = [facts.of(Overloaded, site) for site, fact in learned.facts if isinstance(fact, Overloaded)]
-            errors = [fact.error for fact in known if fact is not None]
+            errors = [fact.error for site, one in learned.facts if (fact := _known(facts, site, one)) is not None]
+            names += [one.error for _, one in learned.facts if isinstance(one, AnotherName)]
             if len(errors) < len(learned.facts):
                 facts = after(facts, learned)
                 continue
@@ -183,6 +199,20 @@ def _attempt(
         if _with_turns(facts, loops, turns, is_trial) is facts:
             return _Attempt(facts, loops, found, error, _first(program))
     raise AssertionError
+
+
+def _known(facts: Facts, site: Site, fact: object) -> AnotherName | Overloaded | None:
+    """What is known already of a fact that is told again, and has not helped."""
+    if isinstance(fact, Overloaded):
+        return facts.of(Overloaded, site)
+    known = facts.of(AnotherName, site) if isinstance(fact, AnotherName) else None
+    return known if known is not None and isinstance(fact, AnotherName) and fact.variables <= known.variables else None
+
+
+def _is_there(error: HloBatchError, other: HloBatchError) -> bool:
+    """Whether an error is in the line of another one."""
+    places = [(one.location.file, one.location.line) for one in (error, other)]
+    return places[0] == places[1]
 
 
 def _first(program: Program) -> str | None:

@@ -489,13 +489,15 @@ def list_in_two_places(n):
     return len(rows[-1])
 
 
+@program
 def name_of_a_row(n):
-    rows = [[] for _ in range(n)]
+    rows = [[] for _ in range(n + 1)]
     row = rows[0]
     row.append(5)
-    return len(rows[0])
+    return len(rows[0]) + n
 
 
+@program
 def row_of_a_dict(n):
     by_rest = defaultdict(list)
     for i in range(n):
@@ -512,6 +514,7 @@ def row_put_there_twice(n):
     return sum(len(row) for row in rows)
 
 
+@program
 def object_gone_over(n):
     points = [Point(i, 2 * i) for i in range(n)]
     for p in points:
@@ -540,7 +543,7 @@ def lists_in_order(n):
     return max(rows)[0]
 
 
-ALIASES = [row_in_two_places, list_in_two_places, name_of_a_row, row_of_a_dict, row_put_there_twice, object_gone_over]
+ALIASES = [row_in_two_places, list_in_two_places, row_put_there_twice]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,256 @@
+"""A name for a part of a value -> the place of that part, where a change by the name is a change of the part.
+
+::
+
+    for p in points:            for $i, p in enumerate(points):
+        p.x += 1          ==>       points[$i].x += 1
+    row = grid[r]               $k = r; row = grid[$k]
+    row.append(v)         ==>   grid[$k].append(v)
+
+Lanes hold values, and not references, so that a change by such a name is refused (``analysis/aliases.py``). Where the
+name means one place in all of the statements that follow, it is written out as that place, which tracing then checks
+like any other code. It means one if no statement may put another object there, or assigns to the name.
+"""
+
+from __future__ import annotations
+
+import ast
+import types
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from hlobatch.analysis.aliases import AnotherName
+from hlobatch.analysis.facts import of_code
+from hlobatch.diagnostics import HloBatchError
+from hlobatch.frontend.builtins import is_array
+from hlobatch.frontend.callees import static_value
+from hlobatch.frontend.changes import rebinding
+from hlobatch.frontend.scopes import root_of, stored_names, target_names, with_parts
+from hlobatch.frontend.syntax import helper, load
+from hlobatch.ir.growing import Growing
+from hlobatch.ir.value import Collection
+
+if TYPE_CHECKING:
+    from hlobatch.frontend.to_cfg import FunctionLowering
+
+_HARMLESS: Final = frozenset(
+    {abs, all, any, bool, dict, enumerate, filter, isinstance, len, list, map, max, min, range, reversed, set, sorted}
+    | {print, sum, tuple, zip}
+)
+"""Functions that change none of their arguments."""
+_SCOPES: Final = (ast.Lambda, ast.FunctionDef, ast.comprehension)
+
+
+def numbered(value: Any, error: HloBatchError) -> Any:
+    """A container whose items are found by their numbers, in the order in which a loop comes by them.
+
+    Raises:
+        HloBatchError: It is none.
+    """
+    is_one = type(value) in (list, tuple, deque) or is_array(value)
+    if not is_one and not (isinstance(value, Collection) and isinstance(value, Growing) and not _has_keys(value)):
+        raise error
+    return value
+
+
+def _has_keys(value: Any) -> bool:
+    return issubclass(getattr(value, "python", list), (dict, set))
+
+
+def of_items(lowering: FunctionLowering, loop: ast.For) -> ast.For:
+    """A loop, with its items as places where its body changes them by a name."""
+    found = lowering.callees.facts.of(AnotherName, of_code(lowering.location(loop.target)))
+    names = [name for name in target_names(loop.target) if found is not None and name in found.variables]
+    known = [static_value(ast.Name(name), lowering.source, lowering.local) for name in ("enumerate", "range")]
+    if found is None or not names or known != [enumerate, range]:
+        return loop
+    number, count, body = lowering.temporary(), lowering.temporary(), list(loop.body)
+    for name in names:
+        path = _gone_over(lowering, loop, name)
+        if path is None:
+            return loop
+        place = ast.copy_location(ast.Subscript(path, load(number, path), ast.Load()), path)
+        others = written_out(lowering, name, place, body)
+        if others is None:
+            return loop
+        body = others
+        items = helper("__hb_numbered", [path, lowering.constant(found.error)], path)
+        lowering.assign(count, helper("__hb_length", [items], path), loop)
+    return _counted(loop, number, count, body)
+
+
+def _counted(loop: ast.For, number: str, count: str, body: list[ast.stmt]) -> ast.For:
+    """A loop that also counts its turns."""
+
+    def stored(target: ast.expr, value: ast.expr) -> ast.stmt:
+        return ast.copy_location(ast.Assign([target], value), target)
+
+    counted = ast.copy_location(ast.Name(number, ast.Store()), loop.target)
+    turns = ast.copy_location(ast.Call(load("range", loop.iter), [load(count, loop.iter)], []), loop.iter)
+    match loop.target, loop.iter:
+        case ast.Name(), path if _is_path(path):
+            item = ast.copy_location(ast.Subscript(path, load(number, path), ast.Load()), path)
+            return _loop(loop, counted, turns, [stored(loop.target, item), *body])
+        case ast.Tuple([place, ast.Name() as name]), ast.Call(_, [path], []) if _is_path(path):
+            item = ast.copy_location(ast.Subscript(path, load(number, path), ast.Load()), path)
+            return _loop(loop, counted, turns, [stored(place, load(number, place)), stored(name, item), *body])
+    target = ast.copy_location(ast.Tuple([counted, loop.target], ast.Store()), loop.target)
+    return _loop(
+        loop, target, ast.copy_location(ast.Call(load("enumerate", loop.iter), [loop.iter], []), loop.iter), body
+    )
+
+
+def _loop(loop: ast.For, target: ast.expr, over: ast.expr, body: list[ast.stmt]) -> ast.For:
+    return ast.copy_location(ast.For(target, over, body, loop.orelse, None), loop)
+
+
+def _gone_over(lowering: FunctionLowering, loop: ast.For, variable: str) -> ast.expr | None:
+    """What the values of a variable are items of, where a loop goes over it, with or without others."""
+
+    def of(target: ast.expr, over: ast.expr) -> ast.expr | None:
+        match target, over:
+            case ast.Name(name), _ if name == variable:
+                return over
+            case ast.Tuple([_, item]), ast.Call(function, [items]) if known(function) is enumerate:
+                return of(item, items)
+            case ast.Tuple(parts), ast.Call(function, others) if known(function) is zip and len(parts) == len(others):
+                return next((found for one in zip(parts, others, strict=True) if (found := of(*one))), None)
+        return None
+
+    def known(function: ast.expr) -> Any:
+        return static_value(function, lowering.source, lowering.local)
+
+    return of(loop.target, loop.iter)
+
+
+def of_name(
+    lowering: FunctionLowering, node: ast.stmt, behind: Sequence[ast.stmt]
+) -> tuple[ast.stmt, list[ast.stmt]] | None:
+    """An assignment and the statements behind it, with places in place of names; None if that is not wanted."""
+    if not isinstance(node, ast.Assign) or len(node.targets) != 1:
+        return None
+    found = lowering.callees.facts.of(AnotherName, of_code(lowering.location(node)))
+    pairs = [] if found is None else list(_bound(node.targets[0], node.value))
+    if found is None or len({name for name, _ in pairs}) < len(pairs):
+        return None
+    kept: list[tuple[str, ast.expr]] = []
+    others, changed = list(behind), node
+    for name, value in pairs:
+        if name in found.variables and isinstance(value, (ast.Attribute, ast.Subscript)):
+            place = _with_kept_keys(lowering, value, kept)
+            written = written_out(lowering, name, place, others)
+            if written is None:
+                return None
+            others, changed = written, _replaced(changed, value, place)
+    for name, key in kept:
+        lowering.assign(name, key, node)
+    return changed, others
+
+
+def _bound(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
+    match target, value:
+        case ast.Name(name), _:
+            yield name, value
+        case ast.Tuple(targets), ast.Tuple(values) if len(targets) == len(values):
+            for one in zip(targets, values, strict=True):
+                yield from _bound(*one)
+
+
+def _replaced(node: Any, old: ast.expr, new: ast.expr) -> Any:
+    return new if node is old else with_parts(node, lambda part: _replaced(part, old, new))
+
+
+def _with_kept_keys(lowering: FunctionLowering, path: ast.expr, kept: list[tuple[str, ast.expr]]) -> ast.expr:
+    """A path with variables for keys that are computed, each of which keeps its value."""
+    match path:
+        case ast.Attribute(value, name):
+            return ast.copy_location(ast.Attribute(_with_kept_keys(lowering, value, kept), name, ast.Load()), path)
+        case ast.Subscript(value, key):
+            value = _with_kept_keys(lowering, value, kept)
+            if not isinstance(key, (ast.Constant, ast.Slice)):
+                kept.append((lowering.temporary(), key))
+                key = load(kept[-1][0], key)
+            return ast.copy_location(ast.Subscript(value, key, ast.Load()), path)
+    return path
+
+
+def written_out(
+    lowering: FunctionLowering, variable: str, place: ast.expr, body: Sequence[ast.stmt]
+) -> list[ast.stmt] | None:
+    """Statements with a place for each read of a variable; None if it may not be the place of that value in all."""
+    root = root_of(place)
+    parts = [part for statement in body for part in ast.walk(statement)]
+    if not isinstance(root, ast.Name) or not lowering.is_own(root.id) or not _is_path(place):
+        return None
+    if root.id in lowering.callee.source.signature.parameters and rebinding(lowering.source.node, root.id) is not None:
+        return None
+    named = {part.id for part in ast.walk(place) if isinstance(part, ast.Name)}
+    if not (named | {variable}).isdisjoint(name for statement in body for name in stored_names(statement)):
+        return None
+    if any(isinstance(part, _SCOPES) and _mentions(part, {variable}) for part in parts) or _may_move(
+        lowering, place, named, parts
+    ):
+        return None
+    lowering.changes_own(root.id)
+    return [_with_place(statement, variable, place) for statement in body]
+
+
+def _is_path(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) or (
+        isinstance(node, (ast.Attribute, ast.Subscript))
+        and (isinstance(node, ast.Attribute) or isinstance(node.slice, (ast.Name, ast.Constant)))
+        and _is_path(node.value)
+    )
+
+
+def _mentions(node: ast.AST, names: set[str]) -> bool:
+    return any(isinstance(part, ast.Name) and part.id in names for part in ast.walk(node))
+
+
+def _with_place(node: Any, variable: str, place: ast.expr) -> Any:
+    if isinstance(node, ast.Name) and node.id == variable:
+        return _at(place, node)
+    return with_parts(node, lambda part: _with_place(part, variable, place))
+
+
+def _at(place: ast.expr, node: ast.AST) -> ast.expr:
+    """A copy of a place, located at a node."""
+    copied: ast.expr = with_parts(_copied(place), lambda part: _at(part, node))
+    return ast.copy_location(copied, node)
+
+
+def _copied(node: Any) -> Any:
+    return type(node)(**dict(ast.iter_fields(node)))
+
+
+def _may_move(lowering: FunctionLowering, place: ast.expr, named: set[str], parts: Iterable[ast.AST]) -> bool:
+    """Whether code may put another object into a place, or into one that it is a part of."""
+    held = [ast.dump(one) for one in _prefixes(place)]
+    seen = {name for name, one in lowering.scope.items() if not named.isdisjoint({*one.captured, *one.bound})}
+    for part in parts:
+        if isinstance(part, ast.Name) and part.id in seen:
+            return True
+        if isinstance(part, (ast.Attribute, ast.Subscript)) and not isinstance(part.ctx, ast.Load):
+            whole = ast.dump(part).replace("ctx=Store()", "ctx=Load()").replace("ctx=Del()", "ctx=Load()")
+            if whole in {*held, ast.dump(place)} or (isinstance(part, ast.Subscript) and ast.dump(part.value) in held):
+                return True
+        if isinstance(part, ast.Call) and any(ast.dump(one) in held for one in _given(part)):
+            function = static_value(part.func, lowering.source, lowering.local)
+            if not isinstance(function, (type, types.BuiltinFunctionType)) or function not in _HARMLESS:
+                return True
+    return False
+
+
+def _prefixes(place: ast.expr) -> Iterator[ast.expr]:
+    """The values that a place is a part of, from the innermost."""
+    while isinstance(place, (ast.Attribute, ast.Subscript)):
+        place = place.value
+        yield place
+
+
+def _given(call: ast.Call) -> Iterator[ast.expr]:
+    for argument in (*call.args, *(keyword.value for keyword in call.keywords)):
+        yield argument.value if isinstance(argument, ast.Starred) else argument
+    if isinstance(call.func, ast.Attribute):
+        yield call.func.value
