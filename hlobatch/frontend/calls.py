@@ -43,6 +43,7 @@ from hlobatch.frontend import (
     numpy_functions,
     python_functions,
 )
+from hlobatch.frontend.dict_order import IN_ORDER, check_arguments
 from hlobatch.frontend.effects import print_values
 from hlobatch.frontend.files import is_users
 from hlobatch.frontend.lane_numbers import parts
@@ -76,6 +77,7 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     if not library.is_built_in(function) and library.standing_in(function, args, kwargs) is not None:
         raise library.traced(function)
     known = _known(function)
+    check_arguments(known, args, kwargs)
     if (done := _for_each(known, args, kwargs)) is not None:
         return done()
     if known in _CALLERS:
@@ -226,6 +228,7 @@ def has_meaning(function: Any) -> bool:
         prelude.class_for(function) is not function
         or known is print
         or known in _CALLERS
+        or known in IN_ORDER
         or _meaning(known) is not None
         or _method(function) is not None
     )

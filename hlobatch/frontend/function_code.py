@@ -18,7 +18,7 @@ from typing import Any, Final
 from hlobatch.analysis.draws import is_users_class
 from hlobatch.diagnostics import HloBatchError
 from hlobatch.frontend.handlers import caught_kinds, drops_exceptions
-from hlobatch.frontend.meanings import Meanings, is_comprehension
+from hlobatch.frontend.meanings import Meanings, in_known_order, is_comprehension
 from hlobatch.frontend.primitives import HELPERS
 from hlobatch.frontend.scopes import HELPER, local_names, with_parts
 from hlobatch.frontend.source import MISSING, ONE_AT_A_TIME, Source, source_of
@@ -51,6 +51,7 @@ class _Meanings(Meanings):
         new = with_parts(node, self._within(node)._rewritten)
         if isinstance(node, (ast.If, ast.While, ast.IfExp, ast.Assert)) and new is not node:
             new.test = helper("__hb_decided", [new.test], node.test)  # its source location is that of the test
+        new = _gone_over(new, node)
         return self._as_meant(new, node)
 
     def _catches_others(self, handler: ast.ExceptHandler) -> bool:
@@ -68,6 +69,24 @@ class _Meanings(Meanings):
 
     def _called(self, node: ast.Call) -> Any:
         return MISSING
+
+
+def _gone_over(node: Any, written: Any) -> Any:
+    """A node, of which ``written`` is the original, that refuses to go over a dict whose keys are in no known order."""
+    if is_comprehension(node) and not isinstance(node, ast.SetComp):
+        return in_known_order(node)
+    match node:
+        case ast.For(_, items) | ast.Assign([ast.Tuple() | ast.List()], items) if not _is_written_out(items):
+            new = copy.copy(node) if node is written else node
+            setattr(new, "iter" if isinstance(new, ast.For) else "value", helper("__hb_in_known_order", [items], items))
+            return new
+    return node
+
+
+def _is_written_out(items: ast.expr) -> bool:
+    """Whether an expression is a tuple, a list or a range as it is written, and so no dict."""
+    is_range = isinstance(items, ast.Call) and isinstance(items.func, ast.Name) and items.func.id == "range"
+    return is_range or isinstance(items, (ast.Tuple, ast.List, ast.Constant))
 
 
 _CODES: Final[weakref.WeakKeyDictionary[types.FunctionType, types.CodeType]] = weakref.WeakKeyDictionary()

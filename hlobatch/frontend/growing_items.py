@@ -30,6 +30,7 @@ from hlobatch.analysis.tracing import is_one_lane
 from hlobatch.analysis.whole_numbers import is_small
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.frontend.builtins import is_array
+from hlobatch.frontend.dict_order import in_known_order
 from hlobatch.frontend.lane_numbers import as_number, differs, select
 from hlobatch.frontend.lane_numbers import default as default_dtype
 from hlobatch.frontend.lane_ranges import LaneRange, as_range
@@ -211,6 +212,7 @@ def unpacked(value: Any, star: int | None, count: int) -> Any:
         star: The index of the name with a star; None if there is none.
         count: The number of names.
     """
+    in_known_order(value)
     if not isinstance(value, Growing):
         return value if star is None else _with_rest(list(value), star, count - star - 1)
     items, least = in_rows(value), count - (star is not None)

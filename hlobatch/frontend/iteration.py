@@ -39,6 +39,7 @@ from hlobatch.analysis.one_of import Rows, from_table, table_of
 from hlobatch.analysis.tables import Table
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.frontend.builtins import is_array, truth
+from hlobatch.frontend.dict_order import in_known_order
 from hlobatch.frontend.endless import finite
 from hlobatch.frontend.items import gathered
 from hlobatch.frontend.lane_ranges import as_range
@@ -60,6 +61,7 @@ _COUNT: Final = re.compile(r"count\((-?\d+)(?:, (-?\d+))?\)")
 
 def items(value: Any) -> Any:
     """The iterable as an object with items by number."""
+    in_known_order(value)
     if isinstance(value, Table) and issubclass(value.python, dict):
         return value.in_order()
     if is_array(value) or isinstance(value, (*_SEQUENCES, Collection)):

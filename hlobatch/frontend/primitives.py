@@ -44,6 +44,7 @@ from hlobatch.frontend import (
     structure,
     traced_functions,
 )
+from hlobatch.frontend.dict_order import in_known_order
 from hlobatch.frontend.lane_slices import slice_of
 from hlobatch.frontend.nodes import located, walk
 from hlobatch.frontend.source import MISSING, ONE_AT_A_TIME, Source
@@ -65,6 +66,7 @@ HELPERS: Final = {
     "__hb_unpacked": growing_items.UNPACKED,
     "__hb_unpack": growing_items.unpacked,
     "__hb_listed": growing_items.listed,
+    "__hb_in_known_order": in_known_order,
     "__hb_watch": lane_failures.watch,
     "__hb_seen": lane_failures.seen,
     "__hb_AssertionError": AssertionError,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import contextvars
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -117,6 +117,13 @@ def is_in_own_order(value: Any) -> bool:
         return True
     kept.differ = True
     return kept.are_sorted is not None and frozenset(value) not in kept.are_sorted
+
+
+def has_lost_its_order(value: Mapping[Any, Any]) -> bool:
+    """Whether a dict has been sorted because two paths give a variable its keys in different orders."""
+    if (kept := _dicts.get()) is None or len(value) < 2:
+        return False
+    return kept.are_sorted is None or frozenset(value) in kept.are_sorted
 
 
 def has_own_order(value: Any) -> bool:

@@ -89,6 +89,8 @@ def learned_program(make: Make, in_types: Mapping[str, Type], *, writes_out: boo
                 first, wrong = first or error, error
         if are_sorted is None or not kept.differ:
             raise first
+        if wrong.orders and wrong.orders <= are_sorted:  # code goes over a dict that is sorted
+            raise wrong
         are_sorted = are_sorted | wrong.orders if wrong.orders - are_sorted else None
 
 

@@ -124,3 +124,63 @@ def test_the_order_is_pythons(program) -> None:
     alone = [jax.tree.leaves(program(int(a))) for a in lanes]
     together = jax.tree.leaves(hb.batch(program)(lanes))
     assert [[int(leaf[i]) for leaf in together] for i in range(3)] == alone
+
+
+def either(x):
+    if x > 1:
+        entries = {"b": 1, "a": 2}
+    else:
+        entries = {"a": 2, "b": 1}
+    return entries
+
+
+def first_of(entries):
+    return next(iter(entries.values()))
+
+
+def digits_of(entries):
+    total = 0
+    for value in entries.values():
+        total = total * 10 + value
+    return total
+
+
+def by_a_loop(x):
+    entries, total = either(x), 0
+    for key in entries:
+        total = total * 10 + entries[key]
+    return total
+
+
+def unpacked(x):
+    one, other = either(x).values()
+    return one * 10 + other
+
+
+IN_NO_KNOWN_ORDER = {
+    "a loop": by_a_loop,
+    "unpacked": unpacked,
+    "a list": lambda x: list(either(x).values())[0],  # noqa: RUF015  # this is what is asked
+    "a comprehension": lambda x: [v * 2 for v in either(x).values()][0],  # noqa: RUF015
+    "enumerate": lambda x: sum(i * v for i, (_, v) in enumerate(either(x).items())),
+    "popitem": lambda x: either(x).popitem()[1],
+    "first by a function": lambda x: first_of(either(x)),
+    "a function's loop": lambda x: digits_of(either(x)),
+}
+
+
+@pytest.mark.parametrize("name", IN_NO_KNOWN_ORDER)
+def test_a_dict_with_keys_in_two_orders_is_not_gone_over(name) -> None:
+    with pytest.raises(hb.BatchTypeError, match="keys are in different orders on two paths"):
+        hb.batch(IN_NO_KNOWN_ORDER[name]).trace(np.array([0, 2]))
+
+
+def by_sorted_keys(x):
+    entries, total = either(x), 0
+    for key in sorted(entries):
+        total = total * 10 + entries[key]
+    return total + len(entries) + max(entries.values()) + sum(entries.values())
+
+
+def test_a_dict_with_keys_in_two_orders_is_looked_into() -> None:
+    assert hb.batch(by_sorted_keys)(np.array([0, 2])).tolist() == [by_sorted_keys(0), by_sorted_keys(2)]

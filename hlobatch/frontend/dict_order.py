@@ -1,0 +1,69 @@
+"""What code that is being traced goes over -> the same, unless it is a dict whose keys are in no known order.
+
+::
+
+    if x > 1: d = {"b": 1, "a": 2}
+    else:     d = {"a": 2, "b": 1}
+    d["a"]                    the same for both orders
+    for key in d: …           refused: which key comes first depends on the lane
+
+A variable has one type in all lanes. So where two paths give it dicts of the same keys in different orders, such dicts
+are sorted (``ir/boxed.py``), which only code that goes over one can tell.
+"""
+
+from __future__ import annotations
+
+import builtins
+import collections
+import functools
+import itertools
+import types
+from collections.abc import Callable, ItemsView, KeysView, Mapping, ValuesView
+from typing import Any, Final
+
+from hlobatch.diagnostics import BatchTypeError
+from hlobatch.ir.boxed import has_lost_its_order
+
+IN_ORDER: Final = frozenset(
+    {list, tuple, iter, enumerate, zip, reversed, map, filter, collections.deque, functools.reduce, dict.fromkeys}
+    | {value for value in vars(itertools).values() if isinstance(value, type)}
+)
+"""Functions of Python whose result depends on the order of the items that they go over."""
+_BY_KEY: Final = frozenset({builtins.min, builtins.max, builtins.sorted})
+"""Functions whose result depends on that order if they are given a key, for which several items may be equal."""
+_METHODS: Final = frozenset({"extend", "update", "join"})
+"""Methods that go over their argument in order."""
+
+
+def in_known_order(value: Any) -> Any:
+    """What is gone over, unchanged.
+
+    Raises:
+        BatchTypeError: It is a dict, or a view of one, whose keys are in different orders on two paths.
+    """
+    entries = getattr(value, "mapping", None) if isinstance(value, (KeysView, ValuesView, ItemsView)) else value
+    if isinstance(entries, (dict, types.MappingProxyType)) and has_lost_its_order(entries):
+        error = BatchTypeError(
+            "this goes over a dict whose keys are in different orders on two paths",
+            help="go over `sorted(…)` of it, or insert its keys in one order on both paths.",
+        )
+        error.orders = frozenset({frozenset(entries)})
+        raise error
+    return value
+
+
+def check_arguments(function: Callable[..., Any] | None, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+    """Refuse a call of a function of Python that would go over a dict whose keys are in no known order.
+
+    Raises:
+        BatchTypeError: It would.
+    """
+    if isinstance(function, types.BuiltinMethodType) and not isinstance(function.__self__, types.ModuleType):
+        if function.__name__ == "popitem":
+            in_known_order(function.__self__)
+        goes_over = function.__name__ in _METHODS
+    else:
+        goes_over = function in IN_ORDER or (function in _BY_KEY and "key" in kwargs)
+    if goes_over:
+        for argument in args:
+            in_known_order(argument)
