@@ -944,6 +944,68 @@ class Iterated(Feature):
     )
 
 
+class Parts(Feature):
+    """Names for items and attributes that are changed in place."""
+
+    helpers = """
+    class Ball:
+        def __init__(self, x):
+            self.x, self.n = x, 0
+
+        def move(self, by):
+            if by > 2:
+                self.x += by
+            self.n += 1
+            return self.x
+
+    class Court:
+        def __init__(self, x):
+            self.balls, self.k, self.last = [Ball(x), Ball(2)], 0, Ball(1)
+
+        def step(self, by):
+            for ball in self.balls:
+                ball.move(by)
+                if ball.x > 7:
+                    ball.x = 0
+            return self.balls[0].x
+
+        def play(self, by):
+            one, other = self.balls[self.k], self.balls[1 - self.k]
+            one.x += by
+            if by > 3:
+                self.last = Ball(by)
+            other.n += one.x
+            self.k = 1 - self.k
+            return other.n
+    """
+    begins = (
+        "p0 = [Ball(a), Ball(b), Ball(1)]\np1 = [[a, 1], [2, b]]\np2 = Court(b)",
+        "p0 = [Ball(x) for x in range(a + 1)]\np1 = [[x, a] for x in range(b + 2)]\np2 = Court(1)",
+    )
+    values = (
+        *("sum(x.x for x in p0)", "p0[0].n", "sum(map(sum, p1))", "len(p1[0])"),
+        *("p2.step(@)", "p2.play(@)", "p2.balls[1].x", "p2.last.x", "p1[@ % 2][0]"),
+    )
+    conditions = ("p0[0].x > @", "p1[0][0] == @", "p2.k == 1")
+    changes = (
+        "for v in p0:\n    v.x += #",
+        "for v in p0:\n    if v.x > @:\n        v.move(@)\n    t = (t * 3 + v.x) % 1009",
+        "for i, v in enumerate(p0):\n    v.x = (v.x * 2 + i) % 50",
+        "for v in p1:\n    v[0] = #",
+        "for v in p1:\n    for i in range(2):\n        v[i] += @",
+        "p3 = p0[@ % len(p0)]\np3.x += #\nt += p3.x",
+        "p4 = p1[@ % 2]\np4[1] = #\nif @ > 2:\n    p4[0] += 1\nt += p1[0][1]",
+        "p4 = p1[0]\np4.append(@)\nt += len(p1[0])",
+        "p5 = p2.last\np5.x += @\nif # > 4:\n    p2.last = Ball(3)\nt += p2.last.x",
+        "p5 = p2.balls[@ % 2]\np5.move(#)\np2.step(@)\nt += p5.x",
+        "p3 = p0[0]\np0[0] = Ball(@)\np3.x += 1\nt += p0[0].x",
+        "p3 = p0[0]\nif @ > 2:\n    p0.append(Ball(#))\np3.x += 1",
+        "for v, w in zip(p0, p1):\n    v.x, w[0] = w[0], v.x",
+        "for v in p0:\n    v.x += 1\n    if v.x > #:\n        break\nelse:\n    t += 1",
+        "p6 = [v for v in p0 if v.x > @]\nfor v in p6:\n    t += v.x",
+    )
+
+
 FEATURES: tuple[type[Feature], ...] = tuple(Feature.__subclasses__())
 
 
