@@ -1,7 +1,8 @@
-"""A program with explicit stacks -> LLVM IR of its operations on variables, whoever runs them: one lane, or several.
+"""A program with explicit stacks -> LLVM IR of its operations on variables, for one lane or for a gang.
 
-A variable is memory, of which LLVM makes registers. A stack is memory that the host hands in, with a pointer; its top
-is a variable beside it. Control is not here: ``machine.py`` has that of a lane by itself.
+A variable is memory that LLVM promotes to registers. A stack is memory that the host passes, with a stack pointer; its
+top is a variable beside it. Control flow is not here: ``machine.py`` has that of a single lane, ``gang.py`` that of a
+gang.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from hlobatch.ir.physical import lane_function, physical
 from hlobatch.ir.program import Program
 from hlobatch.ir.program import VariableAllocation as Alloc
 from hlobatch.ir.types import TensorType
-from hlobatch.kernels import (  # noqa: F401  # those that only fill in the tables of rules
+from hlobatch.kernels import (  # noqa: F401  # imported for the rules that they register
     arithmetic,
     arrays,
     control,
@@ -42,9 +43,9 @@ from hlobatch.kernels.types import NoKernelError, size
 from hlobatch.kernels.values import Value
 
 STEPPED_OUT: Final = "%stepped_out"
-"""Where a lane goes that has used up its steps, …"""
+"""Label that a lane jumps to when it has run ``max_steps`` blocks."""
 INTERRUPTED: Final = "%interrupted"
-"""… and where all go that are to stop."""
+"""Label that a lane jumps to when the host asks the run to stop."""
 
 
 class Body:
@@ -53,17 +54,17 @@ class Body:
     Attributes:
         program: The program.
         operands: The arrays that its function takes.
-        options: How it is made.
+        options: What the code is made for.
         emitter: Writes the function.
-        numbers: Of the blocks; the last one is that of the end.
+        numbers: For each block, its number; the largest one stands for the end.
         leaves: For each variable, the types of the arrays that it is kept in.
-        cells: For each variable, the memory of these arrays.
-        of_host: The memory among this that the host hands in, which is only read.
+        cells: For each variable, pointers to the memory of these arrays.
+        of_host: Those of these pointers that point to read-only memory of the host.
         inputs: Types of the arrays that a lane is given.
         outputs: Types of the arrays that it gives back.
-        stacks: Those of a lane.
-        fuel: The memory with the turns until the next look whether to stop; nothing where that is not looked for.
-        steps: The memory with the blocks that a lane has run; nothing where they are not limited.
+        stacks: The stacks of a lane.
+        fuel: Pointer to the number of turns until the next check whether to stop; empty if that is not checked.
+        steps: Pointer to the number of blocks that a lane has run; empty if they are not limited.
 
     Raises:
         NoKernelError: Something in the program has no code.
@@ -117,7 +118,7 @@ class Body:
         for variables in of_blocks:
             begin = len(e.asked)
             cells |= {v: self._asked_for(v) for v in variables if v not in cells}
-            e.give_back(begin, frozenset())  # the next block's lie there
+            e.give_back(begin, frozenset())  # variables of the next block reuse this memory
         e.keep()
         return cells
 
@@ -126,19 +127,19 @@ class Body:
 
     @cached_property
     def _of_one_block(self) -> list[list[str]]:
-        """For each block, the variables that nothing outside of it knows."""
+        """For each block, its temporaries: the variables that no other block reads or writes."""
         named = [dict.fromkeys(v for op in block.ops for v in (*op.uses, *op.defs)) for block in self.program.graph]
         times = Counter(v for variables in named for v in variables)
         temporary = {v for v, n in times.items() if n == 1 and self.program.alloc(v) is Alloc.TEMPORARY}
         return [[v for v in variables if v in temporary] for variables in named]
 
     def left_with_host(self, position: int, leaf: TensorType) -> str | None:
-        """The pointer to an array of an input that is only read, if it stays where the host has it."""
+        """The pointer to a read-only input array that stays in the host's memory; None if it is copied."""
         return f"%own{position}" if leaf.shape else None
 
     @cached_property
     def sums(self) -> dict[str, list[str]]:
-        """The memory of variables that are sums over all inputs of a thread: its rows of results."""
+        """For each variable that is a sum over all inputs of a thread, its memory: the thread's row of the results."""
         places = [(v, k) for v in self.program.vars_out for k in range(len(self.leaves[v]))]
         return {places[k][0]: [f"%sum{k}"] for k in self.operands.summed}
 
@@ -157,14 +158,14 @@ class Body:
         value = self.emitter.resident(self.pointer(cell), leaf.dtype, leaf.shape)
         return replace(value, root=None) if cell in self.of_host else value
 
-    # What is done on the way
+    # Counts and checks
 
     def in_call(self, field: int) -> str:
-        """The place of a field of the record of ``Call``."""
+        """Pointer to a field of the ``Call`` record."""
         return self.emitter.op(f"getelementptr i64, ptr %call, i64 {field}")
 
     def start(self) -> None:
-        """What a lane has when it is given an input: no frames, no steps, and the end to return to."""
+        """Initialize a lane for a new input: empty stacks, no steps, and return addresses that lead to the end."""
         e = self.emitter
         self.stacks.begin()
         if self.steps:
@@ -174,7 +175,7 @@ class Body:
                 e.do(f"store i32 {self.numbers[HALT]}, ptr {self.cells[op.counter][0]}")
 
     def step(self) -> None:
-        """Count a block, if they are limited."""
+        """Count a step, if ``max_steps`` limits them, and stop the lane that exceeds the limit."""
         if not self.steps:
             return
         e = self.emitter
@@ -183,24 +184,24 @@ class Body:
         e.do(f"store i64 {e.op(f'add i64 {so_far}, 1')}, ptr {self.steps}")
 
     def fuel_up(self) -> None:
-        """Take what may be done before the first look whether to stop."""
+        """Load the number of turns until the first check whether to stop."""
         e = self.emitter
         e.do(f"store i64 {e.op(f'load i64, ptr {self.in_call(Call.FUEL)}')}, ptr {self.fuel}")
 
     def tell_fuel(self) -> None:
-        """Say how many turns are left, from which the host learns how long they take."""
+        """Store the number of turns that are left, from which the host learns how long a turn takes."""
         e = self.emitter
         e.do(f"store i64 {e.op(f'load i64, ptr {self.fuel}')}, ptr {self.in_call(Call.FUEL)}")
 
     def use_up(self, turns: str) -> str:
-        """The turns that are left after some more."""
+        """Subtract some turns from the fuel; returns the register with the rest."""
         e = self.emitter
         left = e.op(f"sub i64 {e.op(f'load i64, ptr {self.fuel}')}, {turns}")
         e.do(f"store i64 {left}, ptr {self.fuel}")
         return left
 
     def turned(self) -> None:
-        """Use up a turn of each lane that runs, and look, now and then, whether to stop."""
+        """Count a turn of each lane, and check whether to stop once the fuel is used up."""
         if not self.fuel:
             return
         e, look, after = self.emitter, self.emitter.new("look"), self.emitter.new("on")
@@ -231,7 +232,7 @@ class Body:
                 raise NoKernelError(f"`{type(op).__name__}` has no code")
 
     def _primitive(self, op: PrimOp) -> None:
-        """Computes where the operands are as far as these are overwritten, and moves the results to their variables."""
+        """Emit a primitive, which updates operands in place where they are overwritten, and store its results."""
         e = self.emitter
         operands = [self.current(cell, leaf) for v in op.vars_in for cell, leaf in self._stored_or_typed(v)]
         overwritten = [cell for v in op.vars_out for cell in self.cells[v]]
@@ -243,7 +244,7 @@ class Body:
         values: list[Value] = []
         for v in op.vars_out:
             found = [e.converted(next(results), leaf.dtype) for leaf in self.types(v)]
-            begins = v in self.sums and v not in op.vars_in  # a sum goes on from one input to the next
+            begins = v in self.sums and v not in op.vars_in  # a sum keeps its value from one input to the next
             if self.leaves[v] and not begins:
                 places += self.cells[v]
                 values += found
@@ -256,7 +257,7 @@ class Body:
         return self.stored(v)
 
     def _code(self, op: PrimOp) -> Any:
-        """A primitive as a jaxpr on arrays as they are stored."""
+        """The jaxpr of a primitive, on arrays of the types in which they are stored."""
         types = self.program.var_defs
         ins, outs = ([types[v] for v in variables] for variables in (op.vars_in, op.vars_out))
         if (jaxpr := op.code.jaxpr_for(ins, outs)) is not None:
@@ -267,7 +268,7 @@ class Body:
     # The end
 
     def fate(self) -> str:
-        """What became of a lane that came to the end."""
+        """The fate of a lane that reached the end: finished, or failed with the number of its failure."""
         e = self.emitter
         if not self.program.failures:
             return str(int(Fate.FINISHED))
@@ -289,24 +290,24 @@ class Body:
 
     @property
     def parameters(self) -> list[str]:
-        """These pointers as parameters, with what LLVM may know of them."""
+        """The pointers of ``arrays`` as parameters, with the attributes that LLVM may rely on."""
         facts = {
             "captured": "noalias readonly",
             "in": "noalias readonly",
             "shared": "noalias readonly",
-            "begun": "",  # zeros that the results of sums lie in
+            "begun": "",  # zeroed memory of the results of sums, which is written
             "out": "noalias",
         }
         return [f"ptr {facts[array.strip('%0123456789')]} {array}" for array in self.arrays]
 
     def function(self, symbol: str, parameters: Sequence[str], heads: Sequence[str], name: str) -> str:
-        """The function as LLVM IR, with all that it needs.
+        """The function as LLVM IR, with its constants, declarations and metadata.
 
         Args:
-            symbol: What it is called.
-            parameters: With their types.
+            symbol: The name of the LLVM function.
+            parameters: Its parameters, with their types.
             heads: Instructions before all others.
-            name: The user's name for it.
+            name: The name of the user's function, for debug information.
         """
         e = self.emitter
         body = "\n".join([*heads, *e.heads, *e.lines])

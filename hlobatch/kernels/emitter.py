@@ -46,25 +46,25 @@ from hlobatch.kernels.update_order import updates_last
 from hlobatch.kernels.values import Value, roots_of
 
 MOST_ELEMENTS_IN_MODULE: Final = 1 << 14
-"""Elements of an array up to which it is written into the module; a larger one is passed by the host. Chosen by
-judgement (2026-11), not measured."""
+"""Largest number of elements of an array that is written into the module as a constant; the host passes larger ones.
+Chosen by judgement (2026-11), not measured."""
 
 _LAST: Final = str((1 << 63) - 1)
 
 WITH_CODE: Final = CONTROL
-"""Primitives that run jaxprs of their own, which may update arrays."""
+"""Primitives with jaxprs as parameters, whose code may update arrays."""
 
 
 class Emitter(Text):
-    """A function, and what is known of the values in it.
+    """The text of a function, and what is known of the values in it.
 
     Attributes:
-        captured: Arrays that the host passes, by their identity: the pointer to them.
-        protected: How many of those who still need it protect each piece of memory from being updated.
-        from_the_end: For the register of an index that counts from the end where it is negative: that of the index as
-            it was written, and how many are added.
-        asked: Memory of arrays that was asked for and not given back, in this order.
-        turned: Emits what is done once in every turn of a loop that may be long.
+        captured: For each array that the host passes, by its ``id``, the pointer to it.
+        protected: For each piece of memory, the number of reasons (values still needed) not to update it in place.
+        from_the_end: For the register of an index that counts from the end where it is negative: the register of the
+            index as the user wrote it, and the length that is added.
+        asked: Memory of arrays that was allocated and not given back, in order of allocation.
+        turned: Emits the check that is made once in every turn of a loop that may be long.
     """
 
     def __init__(
@@ -84,20 +84,23 @@ class Emitter(Text):
     # Values
 
     def index(self, value: Value) -> str:
-        """A number as an index; one that is larger than any signed number of 64 bits stays larger than any place."""
+        """An integer as an index of 64 bits.
+
+        An unsigned one above the largest signed number is clamped to that, out of bounds.
+        """
         k = kind(value.dtype)
         if k == "i64":
             return value.ref if is_signed(value.dtype) else self.intrinsic("umin", value.dtype, value.ref, _LAST)
         return self.op(f"{'sext' if is_signed(value.dtype) else 'zext'} {k} {value.ref} to i64")
 
     def as_written(self, index: str) -> str:
-        """An index before negative ones count from the end."""
+        """The index as the user wrote it, before the length was added to a negative one."""
         return self.from_the_end.get(index, (index, 0))[0]
 
     def again(self, index: str, dtype: Any) -> str:
-        """An index, computed again if it may count from the end.
+        """An index with the length added if it is negative.
 
-        It is written as the user has it until something asks for it, so that nothing is computed for nobody.
+        It is emitted at each use, so that nothing is computed for an index that is only used as it was written.
         """
         written, more = self.from_the_end.get(index, (index, 0))
         if not more:
@@ -107,22 +110,22 @@ class Emitter(Text):
         return self.op(f"select i1 {is_negative}, {k} {moved}, {k} {written}")
 
     def element(self, value: Value, i: Index) -> str:
-        """The element at a place."""
+        """The element of a value at the row-major position ``i``."""
         if value.element is not None:
             return value.element(i)
         return self.load(value.ref, value.dtype, i, within=size(value.shape)) if value.shape else value.ref
 
     def put(self, x: str, array: Value, i: Index) -> None:
-        """Write the element at a place of an array that lies in memory."""
+        """Store an element at the row-major position ``i`` of an array in memory."""
         self.store(x, array.ref, array.dtype, i, within=size(array.shape))
 
     def fresh(self, dtype: Any, shape: tuple[int, ...]) -> Value:
-        """An array whose elements are to be stored."""
+        """A new array in memory, whose elements are not yet set."""
         place = self.memory(dtype, size(shape))
         return Value(np.dtype(dtype), shape, place, place)
 
     def built(self, dtype: Any, shape: tuple[int, ...], element: Callable[[list[Index]], str]) -> Value:
-        """The array, or the number, with these elements."""
+        """A new array with ``element(index)`` at each index; a number if the shape is empty."""
         if not shape:
             return Value(np.dtype(dtype), (), element([]))
         new = self.fresh(dtype, shape)
@@ -130,29 +133,32 @@ class Emitter(Text):
         return new
 
     def of_all_lanes(self, pointer: str, dtype: Any, i: Index) -> str:
-        """A pointer to the elements of all lanes, side by side, at a place in memory of the host."""
+        """A pointer to the vector of all lanes' elements at ``i`` in interleaved memory of the host (gangs only)."""
         raise NotImplementedError
 
     def give_back(self, begin: int, needed: frozenset[str]) -> None:
-        """Other arrays may lie in what was asked for from some place in ``asked`` on, but for what is still needed."""
+        """Let other arrays reuse the memory allocated since ``asked[begin]``, except what is in ``needed``."""
 
     def keep(self) -> None:
-        """What was given back so far is for nothing else."""
+        """Do not reuse the memory that has been given back so far."""
 
     def where_used(
         self, dtype: Any, shape: tuple[int, ...], element: Callable[[list[Index]], str], *values: Value
     ) -> Value:
-        """The array with these elements, computed where they are read if what finds them is nothing beside that."""
+        """The array with ``element(index)`` at each index.
+
+        Computed where it is read in a gang, stored for a single lane.
+        """
         if not shape or self.processor.width == 1:
             return self.built(dtype, shape, element)
         return Value(np.dtype(dtype), shape, "", None, lambda i: element(self.unravelled(i, shape)), roots_of(values))
 
     def resident(self, place: str, dtype: Any, shape: tuple[int, ...]) -> Value:
-        """What lies in memory of this function."""
+        """The value in memory of this function: an array where it lies, or a number that is loaded."""
         return Value(dtype, shape, place, place) if shape else Value(dtype, (), self.load(place, dtype))
 
     def copy_to(self, value: Value, pointer: str) -> None:
-        """Write a value where a pointer points to."""
+        """Store all elements of a value at a pointer."""
         count = size(value.shape)
         if count <= MOST_ELEMENTS_UNROLLED:
             for i in range(count):
@@ -163,7 +169,7 @@ class Emitter(Text):
             self.copy(value.ref, pointer, value.dtype, count)
 
     def copied(self, value: Value) -> Value:
-        """The value in memory that nothing else lies in."""
+        """A copy of an array in new memory; a number is returned as it is."""
         if not value.shape:
             return value
         new = self.fresh(value.dtype, value.shape)
@@ -171,11 +177,11 @@ class Emitter(Text):
         return new
 
     def forced(self, value: Value) -> Value:
-        """The value with its elements in memory."""
+        """The value with its elements in memory: a copy if they are computed where they are read."""
         return self.copied(value) if value.element is not None else value
 
     def settle(self, places: Sequence[str], values: Sequence[Value]) -> None:
-        """Move values to where they belong; those that lie in the place of another are taken aside first."""
+        """Store each value at its place; one that lies at the place of another is copied to new memory first."""
         taken = set(places)
         values = [
             self.copied(v) if v.shape and v.roots & taken and v.ref != place else v
@@ -188,7 +194,7 @@ class Emitter(Text):
 
     @contextmanager
     def protecting(self, values: Sequence[Value]) -> Iterator[None]:
-        """A context in which the memory of some values is not updated."""
+        """A context in which the memory of some values is not updated in place."""
         roots = roots_of(values)
         self.protected.update(roots)
         try:
@@ -197,12 +203,15 @@ class Emitter(Text):
             self.protected.subtract(roots)
 
     def to_update(self, value: Value, others: Sequence[Value]) -> Value:
-        """An array where it may be updated in place: itself, or a copy if it, or what lies there, is still needed."""
+        """The array itself if it may be updated in place.
+
+        A copy if its memory is protected or holds one of ``others``.
+        """
         is_free = value.root is not None and not self.protected[value.root] and value.element is None
         return value if is_free and value.root not in roots_of(others) else self.copied(value)
 
     def constant(self, array: Any) -> Value:
-        """A constant of the code."""
+        """The value of a constant of a jaxpr."""
         if is_tracer(array):
             raise NoKernelError("a value of a computation that is being traced is captured")
         if is_key(array):
@@ -216,21 +225,21 @@ class Emitter(Text):
         return Value(array.dtype, array.shape, self._written(array))
 
     def _written(self, array: np.ndarray[Any, Any]) -> str:
-        """The name of a constant array, which stands in the module once."""
+        """The name of a constant array of the module; equal arrays are written once."""
         k = stored(array.dtype)
         items = ", ".join(f"{k} {in_memory(x, array.dtype)}" for x in array.reshape(-1)) or f"{k} zeroinitializer"
         text = f"private unnamed_addr constant [{max(array.size, 1)} x {k}] [{items}], align 16"
         return "@" + self.constants.setdefault(text, f"constant{len(self.constants)}")
 
     def converted(self, value: Value, dtype: Any) -> Value:
-        """A value in another type."""
+        """A value converted to another dtype."""
         if value.dtype == dtype:
             return value
         convert = lambda x: apply(self, "convert_element_type", dtype, x, of=value.dtype)  # noqa: E731
         return self.map(convert, dtype, value.shape, value)
 
     def map(self, function: Callable[..., str], dtype: Any, shape: tuple[int, ...], *values: Value) -> Value:
-        """A function of the elements of arrays; numbers, and axes of one element, are the same for all."""
+        """A function applied element by element; numbers, and axes of size 1, are broadcast."""
         dtype = np.dtype(dtype)
         if not shape:
             return Value(dtype, (), function(*[self.element(v, 0) for v in values]))
@@ -248,14 +257,14 @@ class Emitter(Text):
         )
 
     def written(self, function: Callable[..., Any], *values: Value) -> list[Value]:
-        """What a function written in JAX makes of values."""
+        """The results of a function that is written in JAX, which is traced and emitted."""
         avals = [jax.ShapeDtypeStruct(v.shape, v.dtype) for v in values]
         return self.closed(jax.make_jaxpr(function)(*avals), values)
 
     # Jaxprs
 
     def closed(self, closed: Any, values: Sequence[Value]) -> list[Value]:
-        """The code of a jaxpr with its constants, given the values of its inputs."""
+        """Emit a closed jaxpr on the values of its inputs; returns its results."""
         if not hasattr(closed, "consts"):
             return self.jaxpr(closed, [], values)
         constants = [
@@ -271,7 +280,7 @@ class Emitter(Text):
         return Value(dtype, shape, pointer) if shape else Value(dtype, (), self.load(pointer, dtype))
 
     def jaxpr(self, jaxpr: Any, constants: Sequence[Value], values: Sequence[Value]) -> list[Value]:
-        """The code of a jaxpr, given the values of its constants and inputs."""
+        """Emit a jaxpr on the values of its constants and inputs; returns its results."""
         equations = updates_last(jaxpr.eqns)
         from_the_end = counted_from_the_end(equations)
         variables = _Variables(self, [*(e.invars for e in equations), jaxpr.outvars])
@@ -290,7 +299,7 @@ class Emitter(Text):
         return [variables.read(v) for v in jaxpr.outvars]
 
     def equation(self, equation: Any, values: list[Value]) -> list[Value]:
-        """The code of an equation, given the values of its operands."""
+        """Emit an equation on the values of its operands; returns its results."""
         called = called_by(equation)
         if adds_outer_product(equation):
             return CALLS[OUTER_PRODUCT](self, {}, values, [layout(v.aval) for v in equation.outvars])
@@ -300,7 +309,7 @@ class Emitter(Text):
         out = [layout(v.aval) for v in equation.outvars]
         drawn = random_function(equation)
         if drawn is not None:
-            _ = [layout(v.aval) for v in equation.invars]  # keys of another generator have no code
+            _ = [layout(v.aval) for v in equation.invars]  # raises for keys of other generators, which have no code
             return self.written(drawn, *values)
         if name in ARRAYS:
             if name not in USE_ONCE:
@@ -317,20 +326,20 @@ class Emitter(Text):
 
 
 def may_update(equation: Any) -> bool:
-    """Whether an array of its operands may be updated in place by it."""
+    """Whether an equation may update an array among its operands in place."""
     name = equation.primitive.name
     return name in UPDATES or name in WITH_CODE or called_by(equation) is not None
 
 
 class _Variables:
-    """The values of a jaxpr's variables while the code of its equations is made, each as long as it is still read."""
+    """The values of a jaxpr's variables while its equations are emitted, each kept until its last read."""
 
     def __init__(self, emitter: Emitter, reads: Sequence[Sequence[Any]]) -> None:
         """No values yet.
 
         Args:
-            emitter: What makes the code.
-            reads: The atoms that each equation reads, in order, and behind them those that the jaxpr gives back.
+            emitter: Emits the code.
+            reads: For each equation the atoms that it reads, in order; last, the atoms that the jaxpr returns.
         """
         self._emitter = emitter
         self._last: dict[Any, int] = {}
@@ -347,7 +356,7 @@ class _Variables:
         return list(self._known.values())
 
     def define(self, variables: Sequence[Any], values: Sequence[Value]) -> None:
-        """Keep the values that are read. One that is read more than once is computed now, unless that is cheap."""
+        """Keep the values that are read later. One that is read more than once is stored now, unless it is cheap."""
         for v, value in zip(variables, values, strict=True):
             if v in self._last:
                 is_kept = self._uses[v] > 1 and not value.is_cheap
@@ -361,7 +370,7 @@ class _Variables:
         return self._known[atom]
 
     def drop(self, at: int, atoms: Sequence[Any]) -> None:
-        """Forget the variables that an equation is the last to read."""
+        """Forget the variables among ``atoms`` whose last read is equation ``at``."""
         for v in set(variables_among(atoms)):
             if self._last[v] == at:
                 self._known.pop(v)

@@ -1,16 +1,16 @@
-"""A program with explicit stacks -> one LLVM function that runs a gang of lanes, of which each goes on with new inputs.
+"""A program with explicit stacks -> one LLVM function that runs a gang of lanes, each of which takes further inputs.
 
-Each lane has the number of the block at which it is. In a turn, the blocks run in the order of the program, each for
-the lanes that are at it, and for the others under a mask; a block to which some of its lanes come back runs again at
-once, some times. Of dear blocks, one runs at most, behind them, as ``gang_schedule.py`` chooses. A lane that is at the
-end waits until enough others are: then they give their results and take new inputs, so that few elements of a vector
-are idle.
+Each lane has a program counter, the number of the block that it is at. In a turn, all cheap blocks run in program
+order, each under the mask of the lanes that are at it. A block that branches to itself runs up to ``TURNS_OF_A_BLOCK``
+times in a row. After the cheap blocks at most one dear block runs, which ``gang_schedule.py`` chooses. A lane that has
+reached the end of the program waits until enough lanes have: then these write their results and take new inputs
+together, so that few elements of a vector are idle.
 
 ::
 
     i32 @run(ptr arrays, ptr call)
 
-is what a thread calls, as the function of that name of lanes that run by themselves (``module.py``).
+is the function that a thread calls, with the same signature as that of a kernel for single lanes (``module.py``).
 
 Reference: Laine, Karras and Aila (2013), "Megakernels considered harmful", on lanes that take new work.
 """
@@ -35,18 +35,21 @@ from hlobatch.kernels.types import BOOL, INT64, NoKernelError, kind, size
 from hlobatch.kernels.values import Value
 
 MOST_ELEMENTS_COPIED: Final = 64
-"""Elements up to which an array that is only read is copied so that the lanes of a gang lie side by side. Chosen by
-judgement (2026-11), not measured."""
+"""Largest number of elements with which a read-only input array is copied into the gang's interleaved layout (lanes
+side by side). Chosen by judgement (2026-11), not measured."""
 TURNS_OF_A_BLOCK: Final = 32
-"""Times that a block runs at most, if lanes come back to it, before the others run. Chosen by judgement (2026-11)."""
+"""Largest number of times in a row that a block runs whose lanes branch back to it, before other blocks run. Chosen by
+judgement (2026-11)."""
 LANES_PER_DONE: Final = 8
-"""One in so many lanes of a gang is done before those that are take new inputs, and one in so many of those at a block
-has left it before other blocks run. With 2, 4, 16, 32 Mandelbrot (``benchmarks/kernels.py``) takes 1.06, 0.94, 1.2 and
-1.4 times as long, on two cores with vectors of 512 bits (2026-11); loops of other blocks want more than 4."""
+"""The share of a gang, one lane in ``LANES_PER_DONE``, that has to be at the end before these lanes take new inputs,
+and that has to leave a block that branches to itself before other blocks run. With 2, 4, 16, 32 Mandelbrot
+(``benchmarks/kernels.py``) takes 1.06, 0.94, 1.2 and 1.4 times as long, on two cores with vectors of 512 bits
+(2026-11); loops of other blocks want more than 4."""
 DEAR: Final = 200
-"""Work of a block (``analysis.cost.block_time``) from which it waits for lanes. With 1,000 chains of NUTS
-(``benchmarks/nuts``) a funnel, of whose blocks most are small, takes 1.6 times as long with 1,000, and with 50 as long
-as with 200; a Gaussian, of which one is large, takes as long with each, and 1.9 times as long without (2026-11)."""
+"""Cost of a block (``analysis.cost.block_time``) from which it counts as dear: it waits until enough lanes are at it.
+With 1,000 chains of NUTS (``benchmarks/nuts``), a funnel (mostly small blocks) takes 1.6 times as long with a threshold
+of 1,000 as with 200, and the same with 50; a Gaussian (one large block) takes the same with each threshold, and 1.9
+times as long if no block waits (2026-11)."""
 
 
 class Gang(Body):
@@ -84,19 +87,22 @@ class Gang(Body):
 
     @property
     def _idle(self) -> int:
-        """The number of a lane's block while it has no input."""
+        """The program counter of a lane without an input."""
         return self._end + 1
 
     def left_with_host(self, position: int, leaf: TensorType) -> str | None:
-        """What lanes share is the same for all of them; few elements of each are copied to lie side by side."""
+        """The pointer to an input array that stays in the host's memory; None if each lane gets a copy.
+
+        Shared arrays stay there; arrays of few elements are copied so that lanes lie side by side.
+        """
         if self.operands.shared[position]:
             return f"%in{position}"
         return f"%own{position}" if size(leaf.shape) > MOST_ELEMENTS_COPIED else None
 
-    # Numbers of all lanes
+    # Masks of lanes
 
     def _are_at(self, number: int) -> str:
-        """The lanes that are at a block, or at the end, or idle."""
+        """The mask of the lanes whose program counter is ``number``: a block's, the end's or the idle one."""
         return self.gang.op(f"icmp eq i32 {self.gang.op(f'load i32, ptr {self._block}')}, {number}")
 
     def _are_running(self) -> str:
@@ -133,11 +139,11 @@ class Gang(Body):
 
     @property
     def _least_done(self) -> int:
-        """Lanes that are done before those that are take new inputs: one where others wait at dear blocks for more."""
+        """The number of lanes at the end that take new inputs together: 1 if others wait at dear blocks."""
         return 1 if self._choice.costs else max(1, self.width // LANES_PER_DONE)
 
     def _begin(self) -> None:
-        """What is done before any lane has an input."""
+        """Initialize the gang: all lanes are idle, and inputs are left."""
         e = self.gang
         self.stacks.find_bounds()
         idle = e.spread("i32", str(self._idle))
@@ -148,7 +154,7 @@ class Gang(Body):
         e.jump("%turn")
 
     def _take(self) -> None:
-        """Lanes without an input take the next ones, as long as there are any."""
+        """Give idle lanes the next inputs of the shared counter ``%next``, as long as there are any."""
         e, w = self.gang, self.width
         halts = e.plain("load atomic volatile i32, ptr %halt monotonic, align 4")
         e.branch(e.plain(f"icmp eq i32 {halts}, 0"), "%on", INTERRUPTED)
@@ -184,7 +190,7 @@ class Gang(Body):
         e.jump("%renewed")
 
     def _rank(self, lanes: str) -> str:
-        """How many of some lanes are before each of them."""
+        """For each lane of a mask, the number of lanes of the mask before it."""
         e, w = self.gang, self.width
         vector, flags = f"<{w} x i64>", f"<{w} x i1>"
         order = "@order"
@@ -195,7 +201,10 @@ class Gang(Body):
         return e.of_lanes(f"call {vector} @{name}(ptr {order}, {flags} {lanes}, {vector} zeroinitializer)")
 
     def _start(self, index: str) -> None:
-        """Bring the inputs of lanes to where they are kept."""
+        """Copy inputs of the lanes under the mask into variables.
+
+        Of arrays that stay with the host, store the pointers.
+        """
         e = self.gang
         self.start()
         position = 0
@@ -223,7 +232,7 @@ class Gang(Body):
         return cell
 
     def _give(self) -> None:
-        """Lanes at the end write what became of them, and their results if they have any."""
+        """Write the fate of each lane at the end, and its results unless it stopped early; then the lane is idle."""
         e = self.gang
         ended = self._are_at(self._end)
         stopped = e.op(f"load i32, ptr {self._stopped}")
@@ -244,13 +253,13 @@ class Gang(Body):
         e.scatter("i32", fate, e.op(f"getelementptr i32, ptr %status, i64 {index}"), 4)
 
     def _leave_off(self) -> None:
-        """Lanes that have an input say that it is to begin anew."""
+        """On an interruption: mark the inputs in flight as ``Fate.RUNNING``, so that the host begins them again."""
         e = self.gang
         e.mask = e.op(f"icmp ule i32 {e.op(f'load i32, ptr {self._block}')}, {self._end}")
         self._say(e.op(f"load i64, ptr {self._input}"), str(int(Fate.RUNNING)))
 
     def _stop(self, lanes: str, label: str) -> None:
-        """Some lanes end where one by itself would go."""
+        """Move the lanes of a mask to the end, with the fate of the label that a single lane would jump to."""
         e = self.gang
         before, e.mask = e.mask, lanes
         e.do(f"store i32 {self._fates[label]}, ptr {self._stopped}")
@@ -264,7 +273,7 @@ class Gang(Body):
     # Blocks
 
     def _run_a_dear_block(self) -> None:
-        """Run one of the dear blocks, or none, and go on with the next turn."""
+        """Run the dear block that ``Choice.pick`` names, if any, and jump to the next turn."""
         e, choice = self.gang, self._choice
         if not choice.costs:
             e.jump("%turn")
@@ -281,7 +290,7 @@ class Gang(Body):
                 e.jump("%turn")
 
     def _block_of_lanes(self, block: Block) -> None:
-        """A block, for the lanes that are at it."""
+        """The code of a block, under the mask of the lanes that are at it."""
         e = self.gang
         e.mask = self._are_at(self.numbers[block.name])
         self._operations(block)
@@ -290,7 +299,7 @@ class Gang(Body):
         e.mask = ""
 
     def _run(self, block: Block) -> None:
-        """Run a block for the lanes that are at it, if there are any."""
+        """The code of a block under the mask of the lanes at it, which is skipped if there are none."""
         e, number = self.gang, self.numbers[block.name]
         body, after = f"%block{number}", f"%after{number}"
         lanes = self._are_at(number)
@@ -314,7 +323,7 @@ class Gang(Body):
                 self.operation(op)
 
     def _run_again(self, block: Block, end: BranchOp, lanes: str) -> None:
-        """Run a block to which lanes may come back, as long as most of those that were there do."""
+        """The code of a block that branches to itself: it repeats while most of the lanes that entered it stay."""
         e, number = self.gang, self.numbers[block.name]
         begin, body, left, after = (f"%{stem}{number}" for stem in ("begin", "block", "left", "after"))
         e.branch(e.any(lanes), begin, after)
@@ -383,14 +392,17 @@ class Gang(Body):
     # The text
 
     def text(self, name: str) -> str:
-        """The function, as LLVM IR; ``name`` is the user's for it."""
+        """The function as LLVM IR; ``name`` is the name of the user's function, for debug information."""
         order = ", ".join(f"i64 {i}" for i in range(self.width))
         lanes = f"  {LANE} = add <{self.width} x i64> <{order}>, zeroinitializer"
         rows = f"  %rows = add i64 {self.width}, 0"
         return self.function("gang", [*self.parameters, *_PARAMETERS], [rows, lanes], name)
 
     def call(self, pointers: Sequence[str]) -> str:
-        """A call of the function, given the arrays; what else it takes has the names of its parameters."""
+        """A call of the function, given the pointers to arrays.
+
+        Its other operands are registers named like its parameters.
+        """
         return f"call i32 @gang({', '.join([*(f'ptr {p}' for p in pointers), *map(_given, _PARAMETERS)])})"
 
 

@@ -1,11 +1,11 @@
-"""The emitter of a gang: some lanes in the vectors of one thread, of which those under a mask take part.
+"""The emitter of a gang: each lane is an element of the vectors of one thread, and a mask says which lanes take part.
 
-A number of a lane is an element of a vector of as many elements as the gang has lanes; LLVM makes registers of the
-processor of it. An array has the lanes of the gang side by side: element ``i`` of all lanes is one vector in memory.
-What is the same for all lanes, such as constants, the counter of a loop, or what all lanes share, stays a number.
+A number of a lane is an element of a vector with as many elements as the gang has lanes; LLVM splits it into registers
+of the processor. An array has the lanes of the gang side by side: element ``i`` of all lanes is one vector in memory.
+A value that is the same in all lanes, such as a constant or the counter of a loop, stays a scalar.
 
-What is written where lanes that take no part may have something is written under the mask. Memory that was asked for
-under a mask has nothing of other lanes, so that it is written under narrower masks only with care.
+A store is masked if lanes outside the mask may have a value in that memory. Memory that was allocated under the present
+mask holds nothing of other lanes, so a store to it needs no mask until the mask gets narrower.
 """
 
 from __future__ import annotations
@@ -33,9 +33,10 @@ from hlobatch.kernels.vector_functions import VectorFunction
 from hlobatch.kernels.widening import Called, operands_of, vector, widened
 
 LANE: Final = "%row"
-"""The register with the number of each lane in its gang."""
+"""The vector register with the index of each lane in its gang."""
 OF_NOBODY: Final = "nobody"
-"""The mask of memory in which no lane has anything that it reads later, if it does not take part now."""
+"""In place of a mask: memory whose values the lanes outside of the present mask do not read again, so it is never
+masked."""
 _BYTES: Final = {"ptr": 8, "i1": 1, "half": 2, "float": 4, "double": 8}
 _ALIGNED_BYTES: Final = 64
 
@@ -45,8 +46,8 @@ class GangEmitter(LaneEmitter):
 
     Attributes:
         width: Lanes in a gang.
-        mask: The register that says which lanes take part.
-        stop: Stops lanes, given which do and where one by itself would go.
+        mask: The register with a boolean for each lane: whether it takes part. Empty if all do.
+        stop: ``stop(lanes, label)`` ends the lanes of a mask, as a jump to the label ends a single lane.
     """
 
     def __init__(self, processor: Processor, captured: Mapping[int, str], *, checked: bool) -> None:
@@ -61,11 +62,14 @@ class GangEmitter(LaneEmitter):
     # Registers
 
     def varies(self, x: Index) -> bool:
-        """Whether a register has a number for each lane."""
+        """Whether a register is a vector with an element for each lane, rather than a scalar."""
         return x in self._varying
 
     def op(self, text: str) -> str:
-        """Append an instruction, of which the text is that for one lane."""
+        """Append an instruction, given its text for one lane.
+
+        It becomes one on vectors if an operand differs between lanes.
+        """
         words = text.split(" ", 3)
         if words[0] == "load" and (cell := words[3].split(",")[0]) in self._own:
             return self.of_lanes(f"load {vector(words[1].rstrip(','), self.width)}, ptr {cell}, align {_ALIGNED_BYTES}")
@@ -76,7 +80,7 @@ class GangEmitter(LaneEmitter):
         return self._intrinsic(call) if call.is_intrinsic else self._function(call)
 
     def do(self, text: str) -> None:
-        """Append an instruction without a result; what is stored to a cell of the lanes is a vector."""
+        """Append an instruction without a result; a store to memory of the lanes becomes one of a vector."""
         words = text.split(" ")
         if words[0] == "store" and words[-1] in self._own:
             self._write(words[1], words[2].rstrip(","), words[-1])
@@ -85,21 +89,21 @@ class GangEmitter(LaneEmitter):
         super().do(text)
 
     def of_lanes(self, text: str) -> str:
-        """Append an instruction whose result has a number for each lane."""
+        """Append an instruction on vectors whose result has an element for each lane."""
         name = Text.op(self, text)
         self._varying.add(name)
         return name
 
     def plain(self, text: str) -> str:
-        """Append an instruction on vectors whose result is one number."""
+        """Append an instruction unchanged whose result is a scalar."""
         return Text.op(self, text)
 
     def plain_do(self, text: str) -> None:
-        """Append an instruction as it is, which has no result."""
+        """Append an instruction unchanged that has no result."""
         Text.do(self, text)
 
     def spread(self, llvm_type: str, x: str) -> str:
-        """The vector with a number for each lane; of a constant, it is made once, at the beginning."""
+        """Broadcast a scalar to a vector; constants are broadcast once, at the function's entry."""
         if self.varies(x):
             return x
         of_all = vector(llvm_type, self.width)
@@ -117,12 +121,12 @@ class GangEmitter(LaneEmitter):
         return known
 
     def any(self, lanes: str) -> str:
-        """Whether a condition holds for any lane."""
+        """Register of one boolean: whether any element of a mask is true."""
         name = self.external(f"llvm.vector.reduce.or.v{self.width}i1", "i1", vector("i1", self.width))
         return self.plain(f"call i1 @{name}({vector('i1', self.width)} {lanes})")
 
     def count(self, lanes: str) -> str:
-        """For how many lanes a condition holds, in 64 bits."""
+        """Register with the number of true elements of a mask, as an ``i64``."""
         k = f"i{self.width}"
         name = self.external(f"llvm.ctpop.{k}", k, k)
         bits = self.plain(f"bitcast {vector('i1', self.width)} {lanes} to {k}")
@@ -140,7 +144,7 @@ class GangEmitter(LaneEmitter):
         return self.of_lanes(f"call {result} @{name}({', '.join(map(' '.join, zip(types, given, strict=True)))})")
 
     def _function(self, call: Called) -> str:
-        """A function of libm: the one of vectors where the system has it, or one lane after the other."""
+        """A call of a libm function: its vector version where the system has one, else a loop over the lanes."""
         found = VectorFunction.find(call.name, [k for k, _ in call.operands], call.result, self.processor.vector_bits)
         if found is None or self.width % found.lanes:
             return self._one_by_one(call)
@@ -156,7 +160,7 @@ class GangEmitter(LaneEmitter):
         return self._joined(call.result, parts, found.lanes)
 
     def _joined(self, llvm_type: str, parts: Sequence[str], lanes: int) -> str:
-        """The vector of all lanes from those of some."""
+        """Concatenate vectors of ``lanes`` elements each to the vector of the whole gang."""
         while len(parts) > 1:
             k, order = vector(llvm_type, lanes), ", ".join(f"i32 {i}" for i in range(2 * lanes))
             pairs = zip(parts[::2], parts[1::2], strict=True)
@@ -196,7 +200,7 @@ class GangEmitter(LaneEmitter):
         return name
 
     def forget(self, memory: str) -> None:
-        """From now on, no lane reads again what it has in some memory without having written it anew."""
+        """Declare that values in some memory are always written before they are read, so stores to it need no mask."""
         self._own[memory] = OF_NOBODY
 
     def counter(self) -> str:
@@ -272,7 +276,7 @@ class GangEmitter(LaneEmitter):
         return min(_ALIGNED_BYTES, self.width * int(dtype.itemsize))
 
     def _write(self, k: str, x: str, cell: str, align: int = _ALIGNED_BYTES) -> None:
-        """Write numbers of all lanes, of those under the mask where others may have something."""
+        """Store a vector; under the mask if lanes outside of it may have a value in that memory."""
         of_lanes, x = vector(k, self.width), self.spread(k, x)
         if self._own[cell] not in (self.mask, OF_NOBODY):
             before = self.of_lanes(f"load {of_lanes}, ptr {cell}, align {align}")
@@ -288,7 +292,7 @@ class GangEmitter(LaneEmitter):
         return self.of_lanes(f"call {vector(k, w)} @{name}({given})")
 
     def scatter(self, k: str, x: str, places: str, align: int) -> None:
-        """Write numbers of the lanes under the mask, each where its pointer points to."""
+        """Store the elements of the lanes under the mask, each to its own address (a masked scatter)."""
         w = self.width
         name = f"llvm.masked.scatter.v{w}{SUFFIXES.get(k, k)}.v{w}p0"
         types = vector(k, w), vector("ptr", w), "i32", vector("i1", w)
@@ -303,7 +307,7 @@ class GangEmitter(LaneEmitter):
         super().branch(condition, if_true, if_false)
 
     def guard(self, condition: str, otherwise: str) -> None:
-        """Stop the lanes for which a condition does not hold; the others go on."""
+        """Stop the lanes for which a condition is false, and take them out of the mask."""
         holds = self.spread("i1", condition)
         self.stop(self.op(f"and i1 {self.mask}, {self.op(f'xor i1 {holds}, true')}"), otherwise)
         self.mask = self.op(f"and i1 {self.mask}, {holds}")
@@ -313,13 +317,16 @@ class GangEmitter(LaneEmitter):
             self.guard(self.op(f"icmp ult i64 {i}, {within}"), OUT_OF_BOUNDS)
 
     def loop(self, count: Index, body: Callable[[Index], None]) -> None:
-        """Lanes that stop in a turn take part again behind the loop, where it does no harm: they are reported."""
+        """A loop after which the mask is that before it.
+
+        Lanes that were stopped inside run on, but their fate is recorded.
+        """
         outer = self.mask
         super().loop(count, body)
         self.mask = outer
 
     def loop_while(self, test: Callable[[], str], body: Callable[[], None]) -> None:
-        """Lanes for which the test fails wait for the others."""
+        """A loop until the test is false for every lane; lanes for which it is false earlier are masked out."""
         outer, going = self.mask, self.cell("i1")
         head, inside, end = self.new("test"), self.new("turn"), self.new("after")
         self.do(f"store i1 {outer}, ptr {going}")
@@ -347,7 +354,7 @@ class GangEmitter(LaneEmitter):
         self.mask = outer
 
     def together(self, x: str, body: Callable[[str], None]) -> None:
-        """``body(x)`` for each number that lanes have, for those that have it: what they do then is in one place."""
+        """``body(x)`` once for each distinct value of ``x``, under the mask of the lanes that have it."""
         if not self.varies(x):
             body(x)
             return

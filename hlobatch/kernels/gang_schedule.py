@@ -1,8 +1,9 @@
-"""The dear blocks of a gang, and how many lanes wait at each -> which of them runs next.
+"""The dear blocks of a gang, and how many lanes wait at each -> the one that runs next.
 
-Cheap blocks run whenever a lane is at them. A dear one runs when waiting has cost as much as it costs to run it while
-others are elsewhere (ski rental): what other blocks took meanwhile, times the lanes that waited here, is compared with
-what it takes, times the lanes that are not here. Where no lane is at a cheap block, that one runs which comes closest.
+A cheap block runs whenever a lane is at it. A dear block runs once waiting has cost as much as running it now would
+waste (a ski-rental rule): the time that other blocks took meanwhile, times the lanes that waited here, is compared with
+the block's own cost, times the running lanes that are elsewhere. If no lane is at a cheap block, the dear block with
+the largest difference runs.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ class Choice:
 
     Attributes:
         emitter: Writes the gang's code.
-        costs: What each dear block takes, by its number.
+        costs: The cost of each dear block, by the block's number.
     """
 
     def __init__(self, emitter: GangEmitter, costs: Mapping[int, int]) -> None:
@@ -29,26 +30,26 @@ class Choice:
         self._waited = {number: emitter.counter() for number in costs}
 
     def begin(self) -> None:
-        """Nothing has waited yet."""
+        """Set all counters to zero."""
         for cell in [self._spent, *self._waited.values()] if self.costs else ():
             self.emitter.plain_do(f"store i64 0, ptr {cell}")
 
     def spend(self, cost: int) -> None:
-        """A block has run, for which lanes at dear ones wait."""
+        """Account for a block that has run: lanes at dear blocks waited for ``cost``."""
         if self.costs:
             self._add(self._spent, str(cost))
 
     def ran(self, number: int) -> None:
-        """A dear block has run."""
+        """Account for dear block ``number`` that has run: nothing waits at it any more."""
         self.emitter.plain_do(f"store i64 0, ptr {self._waited[number]}")
         self.spend(self.costs[number])
 
     def pick(self, lanes: Mapping[int, str], running: str) -> str:
-        """The number of the dear block that runs next, or -1.
+        """The register with the number of the dear block that runs next, or -1 for none.
 
         Args:
-            lanes: How many lanes are at each dear block.
-            running: How many are at any block.
+            lanes: For each dear block, the register with the number of lanes at it.
+            running: The register with the number of lanes at any block.
         """
         e, at_dear = self.emitter, "0"
         for here in lanes.values():

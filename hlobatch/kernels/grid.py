@@ -1,11 +1,12 @@
-"""A lane's function -> what the threads of a grid do, which are all started at once: each takes some of the inputs.
+"""A lane's function -> the code of a grid: threads that are all started at once, each of which runs some of the inputs.
 
-A thread, or those that run a lane together (``warp.py``), run the input of their own number, then those as many further
-as lanes run at once. What becomes of each of its inputs is written. On a GPU a kernel starts the threads; on a CPU, for
-tests, a loop runs one after the other, and those of a lane in turns from meeting to meeting.
+A thread (or the threads that run one lane together, ``warp.py``) runs the input with the number of its lane, and then
+every input that is a multiple of the number of lanes further on. It stores the fate of each. On a GPU a kernel starts
+the threads; on a CPU, for tests, a loop runs one thread after the other, and the threads of one lane in turns from
+barrier to barrier.
 
-What is known when the grid is started, such as how many inputs there are, is written behind the module's text as
-constants, of which LLVM makes numbers in the code.
+Numbers that are known when the grid is started, such as that of the inputs, are appended to the module's text as
+constants, so that LLVM folds them.
 """
 
 from __future__ import annotations
@@ -21,22 +22,21 @@ from hlobatch.kernels.processors import Entry
 RUN: Final = "run"
 KERNEL: Final = "kernel"
 FOR_EVER: Final = (1 << 63) - 1
-"""Turns that nobody uses up."""
+"""A number of turns that is never used up."""
 
 
 @dataclass(frozen=True)
 class Grid:
-    """What a grid is started with.
+    """The numbers with which a grid is started.
 
     Attributes:
-        inputs: In the batch.
-        lanes: That run at once.
-        frames: For each piece of memory that frames are in, where it begins in a lane's part of the stacks, and how
-            many frames there are.
-        stack_bytes: Of each lane.
-        local_bytes: Of each lane, for arrays.
-        turns: That a thread may make in all its lanes, if its processor counts them.
-        threads_per_lane: That run each.
+        inputs: Inputs in the batch.
+        lanes: Lanes that run at once.
+        frames: For each area of frames, its offset in a lane's part of the stacks, and its capacity in frames.
+        stack_bytes: Bytes of stacks of each lane.
+        local_bytes: Bytes of arrays of each lane.
+        turns: Turns that a thread may make for all its inputs together, if its processor counts them.
+        threads_per_lane: Threads that run a lane together.
     """
 
     inputs: int
@@ -49,7 +49,7 @@ class Grid:
 
     @property
     def constants(self) -> str:
-        """What the text of a module leaves open."""
+        """Definitions of the constants that a module's text refers to."""
         frames = ", ".join(f"i64 {n}" for pair in self.frames for n in pair)
         return f"""
 @inputs = internal constant i64 {self.inputs}
@@ -61,31 +61,31 @@ class Grid:
 
     @property
     def threads(self) -> int:
-        """That run at once."""
+        """The number of threads of the grid."""
         return self.lanes * self.threads_per_lane
 
     @property
     def scratch_bytes(self) -> int:
-        """What all lanes take of memory of their own."""
+        """Bytes of the stacks and arrays of all lanes together."""
         return max(1, self.lanes * (self.stack_bytes + self.local_bytes))
 
 
 def entry(machine: Machine, blocks: int) -> str:
-    """What starts the threads of a grid, and what each of them does.
+    """The function that starts the threads of a grid, and the function of each thread.
 
-    Its arrays are those of the lane's function; then ``i32[inputs]``, what becomes of each; then the memory of the
+    Its operands are the arrays of the lane's function; then ``i32[inputs]``, for the fates; then the memory of the
     lanes; and if blocks are counted, ``i64[lanes, blocks]``.
 
     Args:
         machine: The code of a lane.
-        blocks: How many are counted.
+        blocks: The number of blocks whose runs are counted; 0 for none.
     """
     count = len(machine.arrays) + (3 if blocks else 2)
     return _thread(machine, blocks) + _STARTS[machine.options.processor.entry](count, machine)
 
 
 def _thread(machine: Machine, blocks: int) -> str:
-    """What a thread does, given the number of its lane, its own number among the threads of that, and their memory."""
+    """The function of a thread, given its lane's number, its own number within the lane, and their memory."""
     names = [f"%p{k}" for k in range(len(machine.arrays))]
     parameters = ", ".join(
         f"ptr {name}" for name in [*names, "%status", "%scratch", *(["%all_counts"] if blocks else [])]
@@ -157,11 +157,12 @@ _RUN_ALL: Final = """\
 told:
   %fate = select i1 %is_run, i32 %fate.run, i32 {unstarted}
 """
-"""How a thread runs an input, if it has one; where lanes meet, all of them run, with an input or without."""
+"""The code that runs an input, if the thread has one; where lanes meet, the function is called even without an
+input."""
 
 
 def _record() -> tuple[str, str]:
-    """The record of ``Call`` that a lane reads: it is to stop once the turns are used up, whoever asks."""
+    """The ``Call`` record of a lane, with which it stops once its turns are used up."""
     text = f"""\
   %call = alloca [{Call.FIELDS} x i64]
   %turns = load i64, ptr @turns
@@ -174,7 +175,7 @@ def _record() -> tuple[str, str]:
 
 
 def _counts(blocks: int) -> str:
-    """A lane's row of counts, which are zero when it begins."""
+    """The pointer to a lane's row of counts, which is set to zero."""
     return f"""\
   %counts.at = mul i64 %lane, {8 * blocks}
   %counts = getelementptr i8, ptr %all_counts, i64 %counts.at
@@ -187,7 +188,7 @@ cleared:
 
 
 def _kernel(count: int, machine: Machine) -> str:
-    """What an NVIDIA GPU starts."""
+    """The kernel that an NVIDIA GPU starts."""
     parameters = ", ".join(f"ptr addrspace(1) noalias %g{k}" for k in range(count))
     casts = "".join(f"  %p{k} = addrspacecast ptr addrspace(1) %g{k} to ptr\n" for k in range(count))
     processor = machine.options.processor
@@ -213,7 +214,10 @@ define ptx_kernel void @{KERNEL}({parameters}) {{
 
 
 def _loop(count: int, machine: Machine) -> str:
-    """What a host calls with a table of the arrays; who asks for lanes of several threads, adds what starts these."""
+    """The function that a host calls with a table of the arrays.
+
+    For several threads per lane, the caller provides ``@warp``.
+    """
     loads = "".join(
         f"  %a{k} = getelementptr ptr, ptr %arrays, i64 {k}\n  %p{k} = load ptr, ptr %a{k}\n" for k in range(count)
     )
@@ -250,7 +254,7 @@ done:
 
 
 def _started(count: int, machine: Machine, near: str) -> str:
-    """What a thread does, given its number among all."""
+    """The function of a thread, given its number in the grid."""
     each = machine.options.processor.threads_per_lane
     parameters = ", ".join(f"ptr %p{k}" for k in range(count))
     return f"""
@@ -299,5 +303,5 @@ define internal i32 @least(i32 %x, i64 %place) alwaysinline convergent nounwind 
   ret i32 %y
 }
 """
-"""How the threads of a warp meet, and what one of them has of another, on an NVIDIA GPU."""
+"""Barrier, exchange of numbers and minimum over the threads of a warp, on an NVIDIA GPU."""
 _STARTS: Final = {Entry.KERNEL: _kernel, Entry.LOOP: _loop}

@@ -17,13 +17,13 @@ from hlobatch.kernels.types import NoKernelError
 
 @cache
 def _llvm() -> Any:
-    """LLVM.
+    """The module ``llvmlite.binding``, initialized.
 
     Raises:
         NoKernelError: It cannot be imported.
     """
     try:
-        import llvmlite.binding as llvm  # noqa: PLC0415  # takes time, and may not be there
+        import llvmlite.binding as llvm  # noqa: PLC0415  # slow to import, and optional
     except Exception as error:  # noqa: BLE001  # a library that does not load raises anything
         raise NoKernelError(f"`llvmlite` cannot be imported ({type(error).__name__}: {error})") from None
     llvm.initialize_all_targets()
@@ -45,14 +45,14 @@ def check_there() -> None:
 
 @dataclass(frozen=True, eq=False)
 class Code:
-    """Machine code of this processor.
+    """Machine code for this processor.
 
     Attributes:
-        run: ``run(arrays, call)``, two pointers; the interpreter is not held while it runs.
-        address: Of the same.
-        engine: Owns the code.
-        text: What it was made of.
-        level: Of LLVM's optimizations.
+        run: ``run(arrays, call)``, given two pointers; it releases Python's global lock while it runs.
+        address: The address of ``run``.
+        engine: The LLVM engine that owns the code.
+        text: The LLVM IR that it was made of.
+        level: LLVM's optimization level.
     """
 
     run: Any
@@ -73,7 +73,7 @@ def compiled(text: str, level: int = 3) -> Code:
 
     Args:
         text: LLVM IR.
-        level: Of LLVM's optimizations, 0 to 3.
+        level: LLVM's optimization level, 0 to 3.
 
     Raises:
         NoKernelError: LLVM does not take it.
@@ -85,7 +85,7 @@ def compiled(text: str, level: int = 3) -> Code:
 
 
 def loaded(text: str) -> Any:
-    """The engine that has the machine code of a module, and owns it.
+    """The LLVM engine that owns the machine code of a module.
 
     Raises:
         NoKernelError: LLVM does not take it.
@@ -108,11 +108,11 @@ def assembly(text: str, triple: str, processor: str, features: str = "", library
 
     Args:
         text: LLVM IR.
-        triple: What LLVM compiles for.
-        processor: In LLVM's words.
-        features: Those that it has, in LLVM's words.
+        triple: LLVM's target triple.
+        processor: LLVM's name of the processor.
+        features: Its features, as LLVM names them.
         library: Functions that the module calls, as LLVM's bitcode.
-        kept: The function that is called from outside, if there is a library.
+        kept: If there is a library, the function that is called from outside; all others become internal.
 
     Raises:
         NoKernelError: LLVM does not take it.
@@ -122,7 +122,7 @@ def assembly(text: str, triple: str, processor: str, features: str = "", library
 
 
 def _host(level: int = 3) -> Any:
-    """The processor at hand; an engine takes what this gives for its own, so it is made anew for each."""
+    """A target machine for this processor, made anew for each engine, since an engine takes ownership of it."""
     llvm = _llvm()
     return llvm.Target.from_default_triple().create_target_machine(
         cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=level
@@ -130,7 +130,7 @@ def _host(level: int = 3) -> Any:
 
 
 def _check_resolved(module: Any) -> None:
-    """What this process does not have would end it when it is called."""
+    """Raise ``NoKernelError`` if a module calls a function that this process lacks, since the call would crash it."""
     names = (f.name for f in module.functions if f.is_declaration and not f.name.startswith("llvm."))
     missing = [name for name in names if not _is_here(name)]
     if missing:
@@ -141,10 +141,10 @@ def _check_resolved(module: Any) -> None:
 
 @cache
 def _is_here(name: str) -> bool:
-    """Whether this process has a function: LLVM looks where the system does, from its first engine on."""
+    """Whether this process has a function of that name, by the same look-up that LLVM's engine uses."""
     try:
         return hasattr(ctypes.CDLL(None), name)
-    except (OSError, TypeError):  # a system without one place for all
+    except (OSError, TypeError):  # a system without a global table of symbols
         return False
 
 
@@ -154,7 +154,7 @@ def check(text: str) -> None:
 
 
 def _parsed(text: str, library: bytes = b"", kept: str = "") -> Any:
-    """A module, with a library in it."""
+    """The parsed module, linked with a library if there is one."""
     llvm = _llvm()
     try:
         module = llvm.parse_assembly(text)

@@ -1,7 +1,7 @@
-"""The emitter of a lane: arrays lie on the stack of the thread as far as that may be, others in the host's memory.
+"""The emitter of a lane: arrays lie on the thread's stack while they fit there, others in memory that the host passes.
 
-What lies on the stack is counted, since one that is too small ends the process. Besides what is counted, a thread
-has there what LLVM moves out of registers, and what it is in the middle of when it calls the code.
+Bytes on the stack are counted, since an overflow of the stack ends the process. Registers that LLVM spills, and the
+frames of the thread's callers, take more of the stack and are not counted.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ class LaneEmitter(Emitter):
         return super().cell(llvm_type)
 
     def near(self, dtype: Any, elements: int) -> str:
-        """A pointer to memory for frames of an array on the thread's stack."""
+        """A pointer to memory on the thread's stack for the near frames of an array."""
         self.own_bytes += elements * np.dtype(dtype).itemsize + _ALIGNED_BYTES
         return super().memory(dtype, elements)
 
     def memory(self, dtype: Any, elements: int) -> str:
-        """A pointer to memory for an array: such as an earlier one had that is needed no more, or other."""
+        """A pointer to memory for an array: memory of the same size that was given back, or new memory."""
         bytes_ = size((max(elements, 1),)) * np.dtype(dtype).itemsize
         unused = self._unused.get(bytes_) if elements > MOST_ELEMENTS_UNROLLED else None
         name = unused.pop() if unused else self.new_memory(dtype, elements)
@@ -62,7 +62,7 @@ class LaneEmitter(Emitter):
         self._unused.clear()
 
     def new_memory(self, dtype: Any, elements: int) -> str:
-        """Memory that nothing was in; an array in the host's memory begins at a multiple of 64 bytes."""
+        """New memory: on the thread's stack if it fits, else in the host's memory at a multiple of 64 bytes."""
         taken = size((max(elements, 1),)) * np.dtype(dtype).itemsize
         most = self.processor.own_bytes * (1 if elements > MOST_ELEMENTS_UNROLLED else 4)
         if self.own_bytes + taken <= most:

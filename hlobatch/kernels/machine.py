@@ -9,11 +9,12 @@ address that was pushed last. A lane branches by itself, so there is no mask, no
     i32 @lane(i64 index, ptr captured …, ptr in …, ptr shared …, ptr begun …, ptr out …, ptr call, ptr local,
               ptr stacks, ptr frames, ptr counts, i64 row, i64 rows)
 
-runs the input ``index`` and returns its fate: a ``Fate``, and in the bits above its ``NUMBER``, counting from 1, which
-failure it was or which stack was too small. It writes results only if the input is finished or has failed.
+runs the input ``index`` and returns its fate: a ``Fate`` in the lowest ``NUMBER`` bits, and above them the number of
+the failure or of the stack that was too small, counting from 1. It writes results only if the input is finished or has
+failed.
 
-``frames`` has, for each piece of memory that frames are in, where these begin in ``stacks``, in bytes, and how many
-there are in all. Where some lie near the thread, it has two numbers more for each stack: how many do not, and 0.
+``frames`` has two numbers for each area of frames: its offset in ``stacks``, in bytes, and its capacity in frames. If
+some frames lie near the thread, two more numbers follow for each stack: the frames that do not, and 0.
 """
 
 from __future__ import annotations
@@ -37,13 +38,13 @@ from hlobatch.kernels.values import Value
 from hlobatch.kernels.warp import PARAMETERS, WarpEmitter
 
 LEAST_COST_OF_MEETING: Final = 100
-"""Work of a block (``analysis.cost.block_time``) from which threads of a warp wait for each other before it: a meeting
-is some sixty cycles of a GPU. Chosen by judgement (2026-11), not measured."""
+"""Cost of a block (``analysis.cost.block_time``) from which the threads of a warp wait for each other before it: a
+barrier takes some sixty cycles of a GPU. Chosen by judgement (2026-11), not measured."""
 _IDLE: Final = (
     "  %is_idle = icmp slt i64 %input, 0",
     "  %index = select i1 %is_idle, i64 0, i64 %input",
 )
-"""Who has no input looks where the first one is, and is over before anything comes of it."""
+"""Where lanes meet, a lane without an input has the index -1: it reads the first input, and ends before it writes."""
 
 
 class Machine(Body):
@@ -102,7 +103,7 @@ class Machine(Body):
         e.jump(self._labels[self.program.graph.enter_block().name])
 
     def _take(self, position: int, cell: str, leaf: TensorType) -> None:
-        """Bring an input to where it is kept, or let that be where the host has it."""
+        """Copy an input array into its variable, or compute the pointer to it if it stays in the host's memory."""
         e, given = self.emitter, f"%in{position}"
         bytes_ = size(leaf.shape) * leaf.dtype.itemsize
         offset = "0" if self.operands.shared[position] else e.times("%index", bytes_)
@@ -140,18 +141,18 @@ class Machine(Body):
         self.emitter.do(f"store i32 {int(fate)}, ptr %fate")
         self.emitter.jump("%exit")
 
-    # Meetings
+    # Blocks before which lanes meet
 
     def _all_meeting(self) -> list[str]:
-        """The blocks that lanes of several threads run together, in order."""
+        """Names of the dear blocks, before which lanes of several threads meet, in program order."""
         calls = self.stacks.calls
         return [block.name for block in self.program.graph if block_time(calls, block) >= LEAST_COST_OF_MEETING]
 
     def _meet(self) -> None:
-        """Where lanes wait that want to run one of these blocks, or are over: the earliest of the blocks comes next.
+        """The code at which lanes wait before a dear block, or once they have ended; the earliest such block runs next.
 
-        A lane whose block it is runs it, and all that comes then until it wants to run another one of them. When all
-        lanes are over, they go on.
+        The lanes at that block run it, and go on until they are at another dear block or have ended. The loop is left
+        when all lanes have ended.
         """
         e, over = self.emitter, len(self._meeting)
         self._wait_for(over)
@@ -173,7 +174,7 @@ class Machine(Body):
         self.emitter.do(f"store i32 {number}, ptr {self._at}")
         self.emitter.jump("%meeting")
 
-    # What is done on the way
+    # Counts and checks
 
     def _arrive(self, block: Block) -> None:
         e = self.emitter
@@ -217,7 +218,7 @@ class Machine(Body):
                     raise NoKernelError(f"`{type(end).__name__}` has no code")
 
     def _return(self, counter: str, label: str) -> None:
-        """All returns by a counter meet here."""
+        """The code that all returns by one return address jump to: restore the frame, and switch on the address."""
         e = self.emitter
         e.label(label)
         ((cell, leaf),) = self.stored(counter)
@@ -232,8 +233,8 @@ class Machine(Body):
     # The text
 
     def text(self, name: str) -> str:
-        """The function, as LLVM IR; ``name`` is the user's for it."""
-        own = "ptr" if self._is_of_several else "ptr noalias"  # what is there, another thread may have written
+        """The function as LLVM IR; ``name`` is the name of the user's function, for debug information."""
+        own = "ptr" if self._is_of_several else "ptr noalias"  # other threads of the lane write there, too
         rest = ["ptr %call", f"{own} %local", f"{own} %stacks", "ptr noalias readonly %frames", "ptr %counts"]
         index = "i64 %input" if self._meets else "i64 %index"
         parameters = [index, *self.parameters, *rest, "i64 %row", "i64 %rows"]
@@ -242,12 +243,15 @@ class Machine(Body):
 
     @property
     def _meets(self) -> bool:
-        """Whether several lanes run some blocks together; then some have no input, for which there is -1."""
+        """Whether lanes wait for each other before dear blocks.
+
+        Lanes without an input then take part, with index -1.
+        """
         return self.options.processor.lanes_that_meet > 1
 
     @property
     def _is_of_several(self) -> bool:
-        """Whether several threads run it together."""
+        """Whether several threads run one lane together."""
         return self.options.processor.threads_per_lane > 1
 
     def call(self, pointers: Sequence[str], index: str, rest: Sequence[str], row: str, rows: str) -> str:

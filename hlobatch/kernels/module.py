@@ -1,8 +1,8 @@
 """The LLVM function of one lane -> a module of LLVM IR with the function that a host calls to run many lanes.
 
 On a CPU that function is ``i32 @run(ptr arrays, ptr call)``, which each thread calls with a ``Call`` of its own. It
-takes inputs from a counter that all threads share, and returns 0 when there are none left, or 1 if it is told to stop
-before. On a GPU it is a kernel, whose threads are all started at once (``grid.py``).
+takes inputs from a counter that all threads share, and returns 0 when none is left, or 1 if it was told to stop before.
+On a GPU it is a kernel, whose threads are all started at once (``grid.py``).
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ class KernelModule:
 
     Attributes:
         text: LLVM IR.
-        frame_bytes: For each piece of memory that frames are in, what one of them takes there.
-        stack_of: For each of these pieces, which stack it belongs to.
-        tapes: Which of the stacks are tapes.
-        near: For each stack, how many of its first frames lie in no such piece.
-        local_bytes: What a lane takes of memory of its own besides its stacks.
-        stack_bytes: What it has on the stack of the thread that runs it, but for what LLVM puts there.
-        blocks: How many numbers are counted, for each block that it ran, and in a gang for how many lanes; none if it
-            does not count.
+        frame_bytes: For each area of frames, the bytes of one frame in it.
+        stack_of: For each area of frames, the number of the stack that it belongs to.
+        tapes: The numbers of the stacks that are tapes.
+        near: For each stack, how many of its first frames lie near the thread and not in an area of the host.
+        local_bytes: Bytes of memory that the host passes for a lane's arrays, besides its stacks.
+        stack_bytes: Bytes of a lane's arrays on the thread's stack; what LLVM spills there is not counted.
+        blocks: How many counters the code increments: one for each block, and in a gang another for the lanes that
+            ran it; 0 if it does not count.
         sums: Whether some of the results are sums over the inputs of a thread.
     """
 
@@ -51,7 +51,7 @@ class KernelModule:
 
     @property
     def fits_any_stack(self) -> bool:
-        """Whether a thread may run it that is not made for that."""
+        """Whether it may run on a thread that this library did not start, whose stack may be small."""
         return self.stack_bytes <= BYTES_ON_ANY_STACK
 
 
@@ -60,9 +60,9 @@ def to_llvm(program: Program, name: str, operands: Operands, options: Options) -
 
     Args:
         program: Typed and allocated.
-        name: The user's name for it.
+        name: The name of the user's function.
         operands: The arrays that it takes.
-        options: What it is made for.
+        options: What the code is made for.
 
     Raises:
         NoKernelError: Something in it has no code.
@@ -106,11 +106,12 @@ _FLUSHING: Final[Mapping[str, tuple[str, str, str]]] = MappingProxyType(
         ),
     }
 )
-"""For each kind of processor: declarations, what makes zeros of denormal numbers, as XLA has it, and what ends that."""
+"""For each kind of processor: declarations, code that sets the mode in which denormal numbers are flushed to zero, as
+XLA does, and code that restores the mode."""
 
 
 def _made(program: Program, operands: Operands, options: Options) -> tuple[str, Machine | Gang]:
-    """What the host calls, and the function that it calls."""
+    """The text of the function that the host calls, and the function that runs a lane or a gang."""
     if options.processor.width > 1:
         gang = Gang(program, operands, options)
         return _with_look(_run_gang, gang), gang
@@ -125,12 +126,12 @@ def _with_look(run: Callable[..., str], machine: Machine | Gang) -> str:
 
 
 def _field(name: str, position: int, kind: str = "ptr") -> str:
-    """A field of the record of ``Call``."""
+    """Code that loads a field of the ``Call`` record."""
     return f"  %{name}.at = getelementptr i64, ptr %call, i64 {position}\n  %{name} = load {kind}, ptr %{name}.at\n"
 
 
 def _look() -> str:
-    """What a lane calls whose fuel is used up: whether it is to stop."""
+    """The function that a lane calls when its fuel is used up; it returns 1 if the lane is to stop."""
     return f"""\
 define internal i32 @look(ptr %call) noinline cold nounwind {{
 top:
@@ -153,12 +154,12 @@ yes:
 
 
 def _run(machine: Machine, begin: str, end: str) -> str:
-    """What a thread calls: it takes inputs from the counter, some at a time, and runs a lane for each.
+    """The function that a thread calls: it takes inputs from the counter, a chunk at a time, and runs a lane for each.
 
     Args:
         machine: The code of a lane.
-        begin: What is done before all lanes.
-        end: What is done after them.
+        begin: Code before all lanes.
+        end: Code after them.
     """
     pointers, head = _called(machine, begin)
     rest = ["%call", "%local", "%stacks", "%frames", "%counts"]
@@ -202,13 +203,13 @@ done:
 
 
 def _run_gang(gang: Gang, begin: str, end: str) -> str:
-    """What a thread calls that runs a gang."""
+    """The function that a thread calls to run a gang."""
     pointers, head = _called(gang, begin)
     return f"{head}  %ended = {gang.call(pointers)}\n{end}  ret i32 %ended\n}}\n"
 
 
 def _called(machine: Machine | Gang, begin: str) -> tuple[list[str], str]:
-    """The pointers to arrays, and how the function that a thread calls begins: it reads what it is told."""
+    """The registers of the pointers to arrays, and the beginning of ``@run``, which loads the fields of its record."""
     loads = "".join(
         f"  %a{k} = getelementptr ptr, ptr %arrays, i64 {k}\n  %p{k} = load ptr, ptr %a{k}\n"
         for k in range(len(machine.arrays))

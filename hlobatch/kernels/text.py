@@ -1,6 +1,6 @@
 """Instructions, labels, loops and memory -> the text of one LLVM function, with places in the user's source.
 
-A number that changes lies in memory on the function's own stack (``alloca``), of which LLVM makes a register.
+A number that changes lies in memory on the function's own stack (``alloca``), which LLVM promotes to a register.
 """
 
 from __future__ import annotations
@@ -18,34 +18,34 @@ from hlobatch.kernels.processors import Processor
 from hlobatch.kernels.types import SUFFIXES, alignment, is_narrow, is_signed, kind, size, stored
 
 Index = int | str
-"""An index that is known, or a register of 64 bits."""
+"""An index: an ``int`` that is known, or the name of an ``i64`` register."""
 
 MOST_ELEMENTS_UNROLLED: Final = 8
-"""Elements up to which a loop over an array is unrolled, so that LLVM can keep the array in registers. Chosen by
-judgement (2026-11), not measured."""
+"""Largest number of elements for which a loop over an array is unrolled, so that LLVM can keep the array in registers.
+Chosen by judgement (2026-11), not measured."""
 
 OUT_OF_BOUNDS: Final = "%out_of_bounds"
-"""Where a lane goes that would read or write outside of an array, if that is checked."""
+"""Label that a lane jumps to before an access outside of an array, if accesses are checked."""
 
 
 def strides(shape: Sequence[int]) -> list[int]:
-    """How far apart neighbours along each axis lie."""
+    """For each axis, the distance in elements between neighbors along it (row-major)."""
     return [size(shape[k + 1 :]) for k in range(len(shape))]
 
 
 class Text:
-    """A function.
+    """The text of one LLVM function, as it is written.
 
     Attributes:
-        processor: What is to run it.
+        processor: The processor that is to run it.
         checked: Whether each access to memory is checked to be within its array.
         lines: The instructions so far.
-        heads: The memory that the function asks for when it starts.
-        declared: Functions of others that it calls, by name.
-        constants: Arrays of constants, by name.
-        facts: Lines of metadata that the module has besides.
-        branches_alone: Whether a lane may branch without others that have to wait for it.
-        places: Of the instructions in the user's source.
+        heads: Instructions at the function's entry, such as allocations.
+        declared: Declarations of the external functions that it calls, by name.
+        constants: Names of constant arrays, by their definitions.
+        facts: Further lines of metadata of the module.
+        branches_alone: Whether a branch of a lane makes no other lane wait.
+        places: Places of the instructions in the user's source.
     """
 
     def __init__(self, processor: Processor, *, checked: bool = False) -> None:
@@ -63,7 +63,7 @@ class Text:
     # Instructions
 
     def new(self, stem: str = "v") -> str:
-        """A name that nothing has yet."""
+        """A register or label name that is not yet used."""
         self._count += 1
         return f"%{stem}{self._count}"
 
@@ -91,57 +91,60 @@ class Text:
         self.do(f"br i1 {condition}, label {if_true}, label {if_false}")
 
     def unlikely(self, condition: str) -> str:
-        """A condition that seldom holds: what is done then is moved out of the way."""
+        """Mark a condition as unlikely, so that LLVM moves the code behind it out of the way."""
         name = self.external("llvm.expect.i1", "i1", "i1", "i1")
         return self.op(f"call i1 @{name}(i1 {condition}, i1 false)")
 
     def guard(self, condition: str, otherwise: str) -> None:
-        """Go on if a condition holds."""
+        """Go on if a condition holds, else jump to a label."""
         after = self.new("on")
         self.branch(condition, after, otherwise)
         self.label(after)
 
     def together(self, x: str, body: Callable[[str], None]) -> None:
-        """``body(x)``, where lanes that run at once may have different numbers."""
+        """``body(x)``; a gang runs it once for each distinct number ``x`` of its lanes."""
         body(x)
 
-    # Threads that run a lane together
+    # Loops that the threads of a lane may share
 
     def each(self, shape: Sequence[int], body: Callable[[list[Index]], None], *targets: str) -> None:
-        """``body(index)`` for each index of a shape, in any order: none reads what another one writes.
+        """``body(index)`` for each index of a shape, in any order: no iteration reads what another one writes.
 
         Args:
             shape: The shape.
-            body: What is done for an index.
-            *targets: Pointers to all arrays that it writes.
+            body: Emits the code for an index.
+            *targets: Pointers to all arrays that the body writes.
         """
         del targets
         self.for_each(shape, body)
 
     def each_of(self, count: Index, body: Callable[[Index], None], *targets: str) -> None:
-        """``body(i)`` for each i from 0 up to, and without, ``count``, in any order."""
+        """``body(i)`` for each i in ``range(count)``, in any order; ``targets`` as in ``each``."""
         del targets
         self.loop(count, body)
 
     def in_turn(
         self, shape: Sequence[int], apart: Sequence[int], body: Callable[[list[Index]], None], *targets: str
     ) -> None:
-        """``body(index)`` for each index of a shape, in order, but for those that differ along some axes alone."""
+        """``body(index)`` for each index, in order.
+
+        Indices that differ only along the axes ``apart`` may run in any order.
+        """
         del apart, targets
         self.for_each(shape, body)
 
     @contextmanager
     def at_once(self) -> Iterator[None]:
-        """A context in which nothing is read that is written in it."""
+        """A context in which no code reads what other code in it has written."""
         yield
 
     def once(self, body: Callable[[], None]) -> None:
-        """``body()``, which writes what only the host reads, once for a lane."""
+        """``body()``, run by one thread of a lane, since it writes what only the host reads."""
         body()
 
     @contextmanager
     def at(self, location: Location) -> Iterator[None]:
-        """A context in which instructions are marked as being at a place in the user's source."""
+        """A context in which instructions have a debug location in the user's source."""
         before = self._mark
         self._mark = before if location is UNKNOWN else f", !dbg {self.places.mark(location)}"
         try:
@@ -150,18 +153,18 @@ class Text:
             self._mark = before
 
     def external(self, name: str, result: str, *parameters: str) -> str:
-        """The name of a function that is declared."""
+        """Declare an external function; returns its name."""
         self.declared[name] = f"declare {result} @{name}({', '.join(parameters)})"
         return name
 
     def call(self, stem: str, dtype: Any, *operands: str) -> str:
-        """A function of libm or libdevice."""
+        """Call a function of libm or libdevice; returns the register of its result."""
         k = kind(dtype)
         name = self.external(self.processor.math_prefix + stem + ("f" if k == "float" else ""), k, *[k] * len(operands))
         return self.op(f"call {k} @{name}({', '.join(f'{k} {x}' for x in operands)})")
 
     def intrinsic(self, stem: str, dtype: Any, *operands: str, flag: str = "") -> str:
-        """A function of LLVM itself; some take a flag as their last operand."""
+        """Call an intrinsic of LLVM; ``flag`` is the boolean that some take as their last operand."""
         k = kind(dtype)
         name = self.external(f"llvm.{stem}.{SUFFIXES.get(k, k)}", k, *[k] * len(operands), *(["i1"] if flag else []))
         given = [f"{k} {x}" for x in operands] + ([f"i1 {flag}"] if flag else [])
@@ -176,43 +179,46 @@ class Text:
         return name
 
     def cell(self, llvm_type: str) -> str:
-        """Memory for one number, of which LLVM makes a register."""
+        """Memory for one number, which LLVM promotes to a register."""
         name = self.new("c")
         self.heads.append(f"  {name} = alloca {llvm_type}")
         return name
 
     def counter(self) -> str:
-        """Memory for the counter of a loop, which all lanes that run at once have in common."""
+        """Memory for a counter that all lanes of a gang share."""
         return self.cell("i64")
 
     def address(self, pointer: str, dtype: Any, i: Index) -> str:
         return pointer if i == 0 else self.op(f"getelementptr {stored(dtype)}, ptr {pointer}, i64 {i}")
 
     def load(self, pointer: str, dtype: Any, i: Index = 0, *, within: int | None = None) -> str:
-        """The element at a place; ``within`` is how many there are, where that may be checked."""
+        """Load the element at position ``i``.
+
+        ``within`` is the array's size, or None if the access need not be checked.
+        """
         self.check(i, within)
         got = self.op(f"load {stored(dtype)}, ptr {self.address(pointer, dtype, i)}, align {alignment(dtype)}")
         return self.op(f"trunc i8 {got} to {kind(dtype)}") if is_narrow(dtype) else got
 
     def store(self, x: str, pointer: str, dtype: Any, i: Index = 0, *, within: int | None = None) -> None:
-        """Write the element at a place."""
+        """Store the element at position ``i``; ``within`` as in ``load``."""
         self.check(i, within)
         if is_narrow(dtype):
             x = self.op(f"{'sext' if is_signed(dtype) else 'zext'} {kind(dtype)} {x} to i8")
         self.do(f"store {stored(dtype)} {x}, ptr {self.address(pointer, dtype, i)}, align {alignment(dtype)}")
 
     def copy(self, source: str, target: str, dtype: Any, count: int) -> None:
-        """Copy elements."""
+        """Copy ``count`` elements from one array to another."""
         self.external("llvm.memcpy.p0.p0.i64", "void", "ptr", "ptr", "i64", "i1")
         bytes_ = count * np.dtype(dtype).itemsize
         self.do(f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {bytes_}, i1 false)")
 
     def check(self, i: Index, within: int | None) -> None:
-        """Emit, if accesses are checked, that a lane stops unless a place is within an array.
+        """If accesses are checked, emit a guard that stops the lane if a position is outside of an array.
 
         Args:
-            i: The place.
-            within: How many places there are; None if it need not be checked.
+            i: The position.
+            within: The array's size; None if it need not be checked.
         """
         if not self.checked or within is None:
             return
@@ -241,14 +247,14 @@ class Text:
         return a if b == 0 else self.op(f"sub i64 {a}, {b}")
 
     def position(self, index: Sequence[Index], shape: Sequence[int]) -> Index:
-        """Where the element with an index lies."""
+        """The row-major position of the element with an index."""
         total: Index = 0
         for i, stride in zip(index, strides(shape), strict=True):
             total = self.plus(total, self.times(i, stride))
         return total
 
     def unravelled(self, place: Index, shape: Sequence[int]) -> list[Index]:
-        """The index of the element at a place."""
+        """The index of the element at a row-major position."""
         if isinstance(place, int):
             return [place // stride % n for n, stride in zip(shape, strides(shape), strict=True)]
         index: list[Index] = []
@@ -263,7 +269,7 @@ class Text:
     # Loops
 
     def loop(self, count: Index, body: Callable[[Index], None]) -> None:
-        """``body(i)`` for each i from 0 up to, and without, ``count``, which is the same for all lanes of a gang."""
+        """``body(i)`` for each i in ``range(count)``; ``count`` is the same for all lanes of a gang."""
         if isinstance(count, int) and count <= 1:
             for known in range(count):
                 body(known)
@@ -281,7 +287,10 @@ class Text:
         self.label(end)
 
     def for_each(self, shape: Sequence[int], body: Callable[[list[Index]], None]) -> None:
-        """``body(index)`` for each index of a shape, in order; written out where those are few."""
+        """``body(index)`` for each index of a shape, in order.
+
+        Unrolled if there are at most ``MOST_ELEMENTS_UNROLLED``.
+        """
         if size(shape) <= MOST_ELEMENTS_UNROLLED:
             for index in itertools.product(*map(range, shape)):
                 body(list(index))
@@ -289,7 +298,7 @@ class Text:
             self.for_each_looped(shape, body)
 
     def for_each_looped(self, shape: Sequence[int], body: Callable[[list[Index]], None]) -> None:
-        """``body(index)`` for each index of a shape, in order, in loops even for few of them."""
+        """``body(index)`` for each index of a shape, in order, never unrolled."""
 
         def nested(known: list[Index]) -> None:
             if len(known) == len(shape):
@@ -300,7 +309,7 @@ class Text:
         nested([])
 
     def loop_while(self, test: Callable[[], str], body: Callable[[], None]) -> None:
-        """``body()`` as long as ``test()``, the register of a condition, holds."""
+        """``body()`` while the condition in the register that ``test()`` returns holds."""
         head, inside, end = self.new("test"), self.new("turn"), self.new("after")
         self.jump(head)
         self.label(head)
@@ -320,11 +329,11 @@ class Text:
         self.label(after)
 
     def within(self, which: str, dtype: Any, count: int) -> str:
-        """A number of a choice; of one that is too large or too small, the last one or the first."""
+        """The number of a branch, clamped to ``range(count)``."""
         return self.intrinsic("smax", dtype, self.intrinsic("smin", dtype, which, str(count - 1)), "0")
 
     def one_of(self, which: str, dtype: Any, bodies: Sequence[Callable[[], None]]) -> None:
-        """The body of a number; of one that is too large or too small, the last one or the first."""
+        """Run the body with the number ``which``, clamped to the number of bodies."""
         labels, end = [self.new("branch") for _ in bodies], self.new("joined")
         k = kind(dtype)
         if k == "i1":
@@ -347,15 +356,15 @@ class Text:
         step: Callable[[list[str], list[Index]], list[str]],
         joined: Callable[[list[str], list[str]], list[str]] | None = None,
     ) -> list[str]:
-        """``xs = step(xs, index)`` for each index of a shape, from ``first`` on.
+        """``xs = step(xs, index)`` for each index of a shape, beginning with ``first``; returns the last ``xs``.
 
         Args:
             shape: The shape.
-            dtypes: Types of the numbers.
-            first: With what it begins.
-            step: What is done for an index.
-            joined: What joins the numbers of two parts of the indices, of which each began with ``first``; None if all
-                are gone through in order.
+            dtypes: Types of the numbers ``xs``.
+            first: Their initial values.
+            step: Emits the code for an index.
+            joined: Combines the results of two parts of the indices, each of which began with ``first``; None if all
+                indices have to be taken in order.
         """
         del joined
         totals = Cells(self, dtypes)
@@ -371,7 +380,8 @@ class Text:
         joined: Callable[[str, str], str],
         write: Callable[[Index, str], None],
     ) -> None:
-        """``write(i, x)`` for each i below ``count``, of what the values up to this one are together."""
+        """``write(i, x)`` for each i below ``count``, where x combines the values up to and including i (a prefix
+        sum)."""
         k = kind(dtype)
         total = self.cell(k)
         self.do(f"store {k} zeroinitializer, ptr {total}")
@@ -420,17 +430,17 @@ class Text:
 
 
 class Cells:
-    """Numbers that change, as those of a sum."""
+    """Mutable numbers, such as the running values of a sum."""
 
     def __init__(self, text: Text, dtypes: Sequence[Any]) -> None:
         self._text, self._kinds = text, [kind(dtype) for dtype in dtypes]
         self._cells = [text.cell(k) for k in self._kinds]
 
     def keep(self, xs: Sequence[str]) -> None:
-        """Write all of them."""
+        """Store all numbers."""
         for k, x, cell in zip(self._kinds, xs, self._cells, strict=True):
             self._text.do(f"store {k} {x}, ptr {cell}")
 
     def now(self) -> list[str]:
-        """Read all of them."""
+        """Load all numbers."""
         return [self._text.op(f"load {k}, ptr {cell}") for k, cell in zip(self._kinds, self._cells, strict=True)]

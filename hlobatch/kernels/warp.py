@@ -1,19 +1,19 @@
-"""The emitter of a lane that the threads of a warp run together, as a GPU does where a lane's values are arrays.
+"""The emitter of a lane that the threads of a warp run together, for GPU programs whose lanes work on arrays.
 
-All threads run the same text. Control and numbers are the same in each: every thread computes them. An array of more
-than a few elements lies in memory that the threads share, and each thread does what is to be done with some of its
-elements: thread ``t`` of 32 those at ``t``, ``t + 32``, and so on. Sums of elements are joined by exchanging numbers
-between threads. What has to be done in order is done by one thread.
+All threads run the same code. Control flow and numbers are the same in each: every thread computes them. An array of
+more than a few elements lies in memory that the threads share, and each thread does its part of the work on it: thread
+``t`` of 32 has the elements ``t``, ``t + 32``, and so on. Parts of a sum are joined by exchanging numbers between
+threads. Work that has to be done in order is done by one thread.
 
 ::
 
     x = a + b, of 100 elements      ==>      meet; for i = t, t + 32, … < 100: x[i] = a[i] + b[i]; meet
     s = sum(x)                      ==>      p = x[t] + x[t + 32] + …; s = p of all threads
 
-Threads **meet** (a barrier) so that between two meetings no thread reads or writes what another one writes: before an
-array is read that was written since they met last, or written that was read or written since. What is known of an array
-is whether it was; and whether element ``i`` was touched by thread ``i`` of 32 alone, which may do so again without a
-meeting, as in a chain of operations on vectors. Where ways of control join, nothing is known.
+Threads **meet** (a barrier) so that between two meetings no thread accesses what another one writes: before a read of
+an array that was written since the last meeting, or a write to one that was read or written since. For each array the
+emitter knows whether it was accessed since; and whether element ``i`` was accessed only by thread ``i`` modulo 32,
+which may access it again without a meeting, as in a chain of operations on vectors. At a join point nothing is known.
 
 While each thread works on elements of its own, threads are **apart**: their numbers differ, and they do not meet.
 """
@@ -34,29 +34,30 @@ from hlobatch.kernels.types import INT64, NoKernelError, kind, size
 from hlobatch.kernels.values import Value
 
 THREAD: Final = "%t"
-"""The register with the number of a thread among those of its lane."""
+"""The register with the number of a thread within its lane."""
 NEAR: Final = "%near"
-"""The pointer to memory that the threads of a lane share and reach fast."""
+"""The pointer to the fast memory that the threads of a lane share."""
 PARAMETERS: Final = (f"ptr {NEAR}", f"i64 {THREAD}")
 _FIRST: Final = "%is_first"
 _ALIGNED_BYTES: Final = 16
 _WORD: Final = 32
 _ADDRESS: Final = re.compile(r"getelementptr \S+, ptr ([^,]+),")
 _FACTS: Final = 1_000_000
-"""From where on metadata is numbered."""
+"""The first number of this emitter's metadata."""
 MOST_TERMS_AT_ONCE: Final = 16
-"""Terms of sums of a thread that are written out together, so that it waits for memory once for all of them. `ptxas`
-writes out all turns of a short loop for newer cards, and takes 255 registers. Chosen by judgement (2026-11)."""
+"""Terms of a thread's sums that are unrolled together, so that it waits for memory once for all of them. `ptxas`
+unrolls a short loop completely for newer cards, and then takes 255 registers. Chosen by judgement (2026-11)."""
 _ONLY_READ: Final = ("%in", "%captured", "%shared", "%own", "@")
-"""What names of pointers begin with to memory that is written by nobody."""
+"""Prefixes of the names of pointers to read-only memory."""
 
 
 class Touched:
-    """What was read and written since threads have met.
+    """The memory that threads have read and written since they met last.
 
     Attributes:
-        read: For each memory, how: 0 if by any thread, else the bytes of an element ``i`` that thread ``i`` of all has.
-        written: The same.
+        read: For each piece of memory, how it was read: 0 if by any thread; else the bytes of an element, if each
+            element ``i`` was read by the thread that has ``i``.
+        written: For each piece of memory, how it was written, in the same form.
     """
 
     def __init__(self) -> None:
@@ -67,17 +68,17 @@ class Touched:
         return bool(self.read or self.written)
 
     def note(self, memory: str, how: int, *, writes: bool) -> None:
-        """Some of it was read or written."""
+        """Record a read or write of some memory."""
         (self.written if writes else self.read).setdefault(memory, set()).add(how)
 
     def add(self, later: Touched) -> None:
-        """What comes then, without a meeting."""
+        """Add the accesses that follow without a meeting."""
         for mine, other in ((self.read, later.read), (self.written, later.written)):
             for memory, how in other.items():
                 mine.setdefault(memory, set()).update(how)
 
     def waits_for(self, before: Touched) -> bool:
-        """Whether threads have to meet first: one reads what another has written, or writes what that had."""
+        """Whether a meeting is needed after ``before``: of two accesses by different threads, one is a write."""
         pairs = (self.read, before.written), (self.written, before.read), (self.written, before.written)
         return any(_by_others(now[m], then[m]) for now, then in pairs for m in now.keys() & then.keys())
 
@@ -90,7 +91,7 @@ class WarpEmitter(LaneEmitter):
     """Emits the code of a lane for several threads.
 
     Attributes:
-        threads: That run the lane.
+        threads: The number of threads that run the lane.
     """
 
     def __init__(self, processor: Processor, captured: dict[int, str], *, checked: bool) -> None:
@@ -102,7 +103,7 @@ class WarpEmitter(LaneEmitter):
         self._roots: dict[str, str] = {}
         self._apart = False
         self._element: Index = ""
-        self.branches_alone = False  # where ways of control join, nothing is known of what threads have read
+        self.branches_alone = False  # at a join point, accesses of threads are unknown
         self._terms_at_once = 0
         self._before: Touched | None = None
         self._now: Touched | None = None
@@ -118,7 +119,7 @@ class WarpEmitter(LaneEmitter):
         return f"  call void @meet(i64 {self._place()}) convergent"
 
     def _place(self) -> int:
-        """The number of a place where threads meet or exchange numbers, which is the same for all that do."""
+        """A new number for a place in the code where threads meet or exchange numbers."""
         self._places += 1
         return self._places
 
@@ -145,7 +146,10 @@ class WarpEmitter(LaneEmitter):
     # Memory
 
     def new_memory(self, dtype: Any, elements: int) -> str:
-        """Few elements are each thread's own, as numbers are; others are shared."""
+        """New memory: of few elements in each thread by itself, as numbers are.
+
+        Of more in memory that the threads share.
+        """
         taken = max(elements, 1) * np.dtype(dtype).itemsize
         taken += -taken % _ALIGNED_BYTES
         if elements <= MOST_ELEMENTS_UNROLLED:
@@ -171,11 +175,11 @@ class WarpEmitter(LaneEmitter):
         return found
 
     def _root(self, pointer: str) -> str:
-        """What memory a pointer points into, by the name of that."""
+        """The name of the memory that a pointer points into."""
         return self._roots.get(pointer, pointer)
 
     def _is_own(self, pointer: str) -> bool:
-        """Whether it points to memory of which each thread has its own."""
+        """Whether a pointer points to memory that each thread has by itself."""
         return self._root(pointer) in self._of_each
 
     def load(self, pointer: str, dtype: Any, i: Index = 0, *, within: int | None = None) -> str:
@@ -198,7 +202,7 @@ class WarpEmitter(LaneEmitter):
             self.when(_FIRST, lambda: super(WarpEmitter, self).store(x, pointer, dtype, i))
 
     def _touch(self, pointer: str, dtype: Any, i: Index, *, writes: bool) -> None:
-        """Note that an element is read or written."""
+        """Record the read or write of an element."""
         assert self._now is not None
         is_of_thread = self._apart and pointer == self._root(pointer) and i == self._element
         self._now.note(self._root(pointer), np.dtype(dtype).itemsize if is_of_thread else 0, writes=writes)
@@ -216,7 +220,7 @@ class WarpEmitter(LaneEmitter):
 
         self.each_of(size(value.shape), one, pointer)
 
-    # What threads share
+    # Work that threads share
 
     def each(self, shape: Sequence[int], body: Callable[[list[Index]], None], *targets: str) -> None:
         if self._is_for_all(targets):
@@ -234,7 +238,10 @@ class WarpEmitter(LaneEmitter):
     def in_turn(
         self, shape: Sequence[int], apart: Sequence[int], body: Callable[[list[Index]], None], *targets: str
     ) -> None:
-        """All threads together for each window that has elements for them; else one thread does it all."""
+        """Loop over windows along the axes ``apart``: threads share a large window.
+
+        With small ones, one thread does all.
+        """
         if self._is_for_all(targets):
             super().in_turn(shape, apart, body, *targets)
             return
@@ -254,7 +261,10 @@ class WarpEmitter(LaneEmitter):
         self.for_each([shape[axis] for axis in others], whole)
 
     def jump_back(self, label: str) -> None:
-        """Of a long sum, LLVM writes out as many turns as wait for memory together, and `ptxas` no more."""
+        """Jump back in a loop.
+
+        For a long sum, with the number of iterations that LLVM unrolls, so that `ptxas` unrolls no more.
+        """
         if not self._terms_at_once:
             super().jump_back(label)
             return
@@ -264,11 +274,11 @@ class WarpEmitter(LaneEmitter):
         self.do(f"br label {label}, !llvm.loop !{number}")
 
     def _is_for_all(self, targets: Sequence[str]) -> bool:
-        """Whether every thread does all of it, since it writes memory of its own, whatever it writes besides."""
+        """Whether every thread runs all iterations, since the code writes memory that each thread has by itself."""
         return self._apart or not targets or any(map(self._is_own, targets))
 
     def _divided(self, count: Index, body: Callable[[Index], None]) -> None:
-        """``body(i)`` for each i below ``count``, each by one thread."""
+        """``body(i)`` for each i below ``count``, each in one of the threads."""
         self._apart = True
         if isinstance(count, int) and count <= self.threads:
             self._below(count, THREAD if count > 1 else 0, body)
@@ -316,7 +326,7 @@ class WarpEmitter(LaneEmitter):
     def _joined(
         self, dtypes: Sequence[Any], xs: list[str], joined: Callable[[list[str], list[str]], list[str]]
     ) -> list[str]:
-        """What the parts of all threads are together."""
+        """The combination of all threads' parts, by exchanges between threads at halving distances."""
         far = self.threads // 2
         while far:
             other = self.op(f"xor i64 {THREAD}, {far}")
@@ -332,7 +342,7 @@ class WarpEmitter(LaneEmitter):
         joined: Callable[[str, str], str],
         write: Callable[[Index, str], None],
     ) -> None:
-        """In parts of an element for each thread, within which sums double in length in each of five steps.
+        """Prefix sums of 32 elements at a time, one in each thread, in five steps of doubling distance.
 
         Reference: Hillis and Steele (1986), "Data parallel algorithms".
         """
@@ -380,7 +390,10 @@ class WarpEmitter(LaneEmitter):
         return joined(first, total)
 
     def _of_thread(self, x: str, dtype: Any, thread: str) -> str:
-        """The number that another thread has, which all of them ask for at once."""
+        """The value that a register has in another thread (a warp shuffle).
+
+        All threads of the lane execute it together.
+        """
         k = kind(dtype)
         bits = int(k[1:]) if k[0] == "i" else 8 * np.dtype(dtype).itemsize
         whole = x if k == f"i{bits}" else self.op(f"bitcast {k} {x} to i{bits}")
@@ -396,7 +409,7 @@ class WarpEmitter(LaneEmitter):
         return found if k == f"i{bits}" else self.op(f"bitcast i{bits} {found} to {k}")
 
     def _resized(self, x: str, bits: int, to: int) -> str:
-        """A word with zeros before it, or without what is before."""
+        """An integer extended with zeros, or truncated, to a number of bits."""
         return x if bits == to else self.op(f"{'zext' if bits < to else 'trunc'} i{bits} {x} to i{to}")
 
     def _of_word(self, x: str, thread: str) -> str:
