@@ -36,7 +36,7 @@ def part(e: Emitter, x: str, dtype: Any, k: int) -> str:
 
 
 def pair(e: Emitter, real: str, imaginary: str, dtype: Any) -> str:
-    """A complex number of its parts."""
+    """The complex number with a real and an imaginary part."""
     k, p = kind(dtype), kind(part_type(dtype))
     half = e.op(f"insertelement {k} poison, {p} {real}, i32 0")
     return e.op(f"insertelement {k} {half}, {p} {imaginary}, i32 1")
@@ -81,7 +81,7 @@ def _(e: Emitter, d: Any, s: Any, p: Params, a: str) -> str:
 
 
 def whole_division(e: Emitter, d: Any, a: str, b: str, *, is_quotient: bool) -> str:
-    """The quotient or the remainder of whole numbers."""
+    """The quotient or the remainder of integers, defined as in XLA for a divisor of 0 or -1."""
     k = kind(d)
     name = "div" if is_quotient else "rem"
     is_zero = e.op(f"icmp eq {k} {b}, 0")
@@ -120,7 +120,7 @@ for _name, _of_floats in {"lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge", "e
 
 
 def _total_order(name: str) -> None:
-    """Of floats by sign and magnitude, so that -0 is before 0, and NaN is first or last by its sign."""
+    """Register a comparison by the total order of floats: -0 before 0, and NaN first or last by its sign."""
 
     @on_numbers(f"{name}_to")
     def _(e: Emitter, d: Any, s: Any, p: Params, a: str, b: str) -> str:
@@ -133,7 +133,7 @@ def _total_order(name: str) -> None:
 
 
 def _in_order(e: Emitter, x: str, dtype: Any) -> str:
-    """A whole number, of as many bits as a float, that orders as that does."""
+    """An integer of as many bits as a float, whose order as a signed integer is the float's total order."""
     k, bits = f"i{8 * dtype.itemsize}", 8 * dtype.itemsize
     own = x if kind(dtype) == k else e.op(f"bitcast {kind(dtype)} {x} to {k}")
     sign = e.op(f"ashr {k} {own}, {bits - 1}")
@@ -145,7 +145,7 @@ for _name in ("eq", "le", "lt"):
 
 
 def _extremum(name: str) -> None:
-    """NaN wins, as in XLA."""
+    """Register ``min`` or ``max``; the result is NaN if an operand is, as in XLA."""
 
     @on_numbers(name)
     def _(e: Emitter, d: Any, s: Any, p: Params, a: str, b: str) -> str:
@@ -163,7 +163,7 @@ _extremum("min")
 
 
 def _shift(name: str, how: str) -> None:
-    """Shifts by as many bits as there are, or more, leave nothing but the sign."""
+    """Register a shift; one by the width of the type or more gives 0, or the sign for an arithmetic shift."""
 
     @on_numbers(name)
     def _(e: Emitter, d: Any, s: Any, p: Params, a: str, b: str) -> str:
@@ -264,7 +264,7 @@ def _(e: Emitter, d: Any, s: Any, p: Params, a: str) -> str:
 
 
 def _converted(e: Emitter, d: Any, s: Any, a: str) -> str:
-    """Between whole numbers and floats of 32 and 64 bits."""
+    """A conversion between integers and floats of 32 and 64 bits."""
     f, t = kind(s), kind(d)
     if d == BOOL:
         return e.op(f"fcmp une {f} {a}, {number(0, s)}") if is_float(s) else e.op(f"icmp ne {f} {a}, 0")

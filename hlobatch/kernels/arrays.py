@@ -14,15 +14,15 @@ from hlobatch.kernels.types import INT64, NoKernelError, is_narrow, number, size
 from hlobatch.kernels.values import Value
 
 MOST_INDICES_JOINED: Final = 4
-"""Numbers in an array that is put together of them up to which each can be asked for by itself, as an index of several
-axes is. Chosen by judgement (2026-11), not measured."""
+"""Largest number of scalars whose concatenation is kept as registers rather than stored, such as an index of several
+axes. Chosen by judgement (2026-11), not measured."""
 
 Params = dict[str, Any]
 Values = list[Value]
 
 
 def viewed(e: Emitter, x: Value, shape: tuple[int, ...]) -> Value:
-    """The elements of an array in another shape, in the same memory."""
+    """The array in another shape of the same size, in the same memory."""
     if not shape:
         return Value(x.dtype, (), e.element(x, 0))
     if x.shape:
@@ -31,7 +31,7 @@ def viewed(e: Emitter, x: Value, shape: tuple[int, ...]) -> Value:
 
 
 def windowed(e: Emitter, x: Value, begin: Sequence[Index], shape: tuple[int, ...]) -> Value:
-    """The part of an array from an index on; where it is, if its elements lie side by side."""
+    """The window of an array that begins at an index: a view if its elements are contiguous, else a copy."""
     first = next((k for k, n in enumerate(shape) if n != 1), len(shape))
     place = e.position(begin, x.shape)
     reach = sum((n - 1) * stride for n, stride in zip(shape, strides(x.shape), strict=True))
@@ -48,7 +48,7 @@ def windowed(e: Emitter, x: Value, begin: Sequence[Index], shape: tuple[int, ...
 
 
 def as_number(e: Emitter, i: Index, dtype: Any) -> str:
-    """An index as a number."""
+    """An index as a number of a dtype."""
     return number(i, dtype) if isinstance(i, int) else apply(e, "convert_element_type", dtype, i, of=INT64)
 
 
@@ -72,7 +72,7 @@ def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
         return [e.map(lambda a: apply(e, "bitcast_convert_type", dtype, a, of=x.dtype), dtype, shape, x)]
     if is_narrow(dtype) or is_narrow(x.dtype) or e.processor.width > 1:
         raise NoKernelError(f"`bitcast_convert_type` of {x.dtype} to {dtype} has no code")
-    place = e.memory(dtype, size(shape))  # the least part of a number lies first, as it does for XLA
+    place = e.memory(dtype, size(shape))  # the least significant part comes first, as in XLA
     e.copy_to(x, place)
     return [e.resident(place, dtype, shape)]
 
@@ -81,7 +81,7 @@ def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
 def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
     ((dtype, shape),) = out
     which = values[0]
-    if which.shape and which.shape != shape:  # of keys, whose words are an axis more
+    if which.shape and which.shape != shape:  # keys are stored as words, with one axis more
         narrow = e.forced(which)
         which = e.built(
             which.dtype, shape, lambda index: e.element(narrow, e.position(index[: len(narrow.shape)], narrow.shape))
@@ -109,7 +109,7 @@ def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
 def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
     ((dtype, shape),) = out
     x, axes = values[0], list(p["broadcast_dimensions"])
-    axes += range(len(shape) - (len(x.shape) - len(axes)), len(shape))  # the words of keys
+    axes += range(len(shape) - (len(x.shape) - len(axes)), len(shape))  # keys are stored as words, with one axis more
     if size(x.shape) == size(shape) or not x.shape:
         return [viewed(e, x, shape)]
     x = x if x.is_cheap else e.forced(x)
@@ -211,7 +211,7 @@ def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
 
 
 def _numbers(e: Emitter, dtype: Any, numbers: Sequence[str]) -> Value:
-    """The array of a few numbers that stay where they are, as those of an index of several axes."""
+    """An array of a few numbers that stay in registers; an element at an unknown index is selected."""
 
     def element(i: Index) -> str:
         if isinstance(i, int):

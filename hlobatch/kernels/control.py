@@ -15,12 +15,12 @@ from hlobatch.kernels.types import number, size
 from hlobatch.kernels.values import Value
 
 LEAST_TURNS_LEFT: Final = 10_000
-"""Turns of a loop of JAX's from which it is left where the host wants the run to stop. Chosen by judgement (2026-11),
-not measured."""
+"""Length of a ``scan`` from which its iterations check whether the run is to stop. Chosen by judgement (2026-11), not
+measured."""
 
 
 def _homes(e: Emitter, values: Sequence[Value]) -> list[str]:
-    """Memory for what a loop carries, with the first values in it."""
+    """Allocate memory for the loop-carried values, initialized with their first values."""
     places = [e.memory(v.dtype, size(v.shape)) for v in values]
     with e.at_once():
         for place, v in zip(places, values, strict=True):
@@ -98,7 +98,7 @@ def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
     places = [e.memory(dtype, size(shape)) for dtype, shape in out]
 
     def run(branch: Any) -> None:
-        with e.protecting(operands):  # what one branch updates, the others read as it was
+        with e.protecting(operands):  # other branches read the operands unchanged
             results = e.closed(branch, operands)
         with e.at_once():
             for place, value in zip(places, results, strict=True):
@@ -110,7 +110,7 @@ def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
 
 @on_arrays("custom_linear_solve")
 def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
-    """What solves the system; how the matrix multiplies, and its transpose, is for derivatives."""
+    """Emit the solver; the products with the matrix and its transpose are only needed for derivatives."""
     before = sum(p["const_lengths"][:2])
     of_solver, right = values[before : before + p["const_lengths"][2]], values[sum(p["const_lengths"]) :]
     return e.closed(p["jaxprs"].solve, [*of_solver, *right])

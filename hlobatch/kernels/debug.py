@@ -8,21 +8,22 @@ from hlobatch.diagnostics import UNKNOWN, Location
 
 
 class Places:
-    """The places of one function's instructions, and the metadata that says them."""
+    """The source locations of one function's instructions, and the metadata that describes them."""
 
     def __init__(self) -> None:
         self._numbers: dict[tuple[str, int, int], str] = {}
         self._files: dict[str, str] = {}
 
     def mark(self, location: Location) -> str:
-        """The name of what says a place."""
+        """The name of the metadata node for a location."""
         key = location.file, location.line, location.column
         return self._numbers.setdefault(key, f"!{1000 + len(self._numbers)}")
 
     def metadata(self, name: str, location: Location, *, is_grid: bool) -> str:
-        """What is said of the function ``name`` and all of its places: the lines of a module.
+        """The lines of metadata for the function ``name`` and all its locations; empty if none is known.
 
-        Code of a GPU has places as remarks alone: where it has tables of them, it counts as code to be debugged.
+        Code of a GPU has the locations as line directives only: with tables of lines it would count as code to be
+        debugged.
         """
         if location is UNKNOWN and not self._numbers:
             return ""
@@ -59,5 +60,5 @@ class Places:
 
 
 def _quoted(text: str) -> str:
-    """A string of metadata; what LLVM does not read as it is, by its bytes."""
+    """A string literal of metadata; bytes that LLVM does not read literally are escaped."""
     return '"' + "".join(chr(b) if 32 <= b < 127 and b not in b'"\\' else f"\\{b:02X}" for b in text.encode()) + '"'

@@ -1,8 +1,8 @@
 """``eigh`` -> LLVM IR: Jacobi's rotations, which make a symmetric matrix diagonal, pair by pair of its rows.
 
-In each sweep every pair of rows is rotated so that the element that they have in common becomes zero; a few sweeps
-leave nothing that counts beside the diagonal. What order rows are taken in is the same for all lanes, which a QL
-iteration's is not. Eigenvectors have the signs that come out; LAPACK's may be the opposite ones.
+In each sweep every pair of rows is rotated so that the off-diagonal element at their crossing becomes zero; after a few
+sweeps all off-diagonal elements are negligible. The order of the pairs is the same in all lanes, unlike the steps of a
+QL iteration. The signs of eigenvectors may differ from LAPACK's.
 
 Reference: Golub and Van Loan (2013), "Matrix computations", algorithms 8.5.1 and 8.5.3 (cyclic by row).
 """
@@ -21,7 +21,7 @@ from hlobatch.kernels.text import Index
 from hlobatch.kernels.types import BOOL, INT64, NoKernelError, is_complex
 
 MOST_SWEEPS: Final = 30
-"""Sweeps after which it ends in any case; 64 rows take less than ten."""
+"""The largest number of sweeps; 64 rows take less than ten."""
 
 
 @on_arrays("eigh")
@@ -45,9 +45,9 @@ def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
 
 
 def _begin(given: Array, a: Array, rows: Array, n: int) -> Number:
-    """The symmetric matrix of what is on a diagonal and below, divided by its largest element, which it gives.
+    """Copy the symmetric matrix of a lower triangle to ``a``, divided by its largest element, which is returned.
 
-    That is NaN, and the matrix zero, if something is not finite.
+    If an element is not finite, the matrix is zero and NaN is returned. ``rows`` becomes the identity.
     """
     e, zero = a.e, Number(a.e, a.whole.dtype, "").like(0)
     largest = Variable(zero)
@@ -69,7 +69,10 @@ def _begin(given: Array, a: Array, rows: Array, n: int) -> Number:
 
 
 def _sweep(a: Array, rows: Array, n: int) -> None:
-    """Makes a matrix diagonal; the rows that are rotated with its own, at first those of ones, become eigenvectors."""
+    """Make a matrix diagonal.
+
+    ``rows``, at first the identity, is rotated with it, so that its rows become eigenvectors.
+    """
     e, zero = a.e, Number(a.e, a.whole.dtype, "").like(0)
     square = total(zero, 0, n, lambda i: total(zero, 0, n, lambda j: a[i, j] * a[i, j]))
     least = square.sqrt() * zero.like(float(np.finfo(a.whole.dtype).eps) / max(n, 1))
@@ -95,10 +98,10 @@ def _sweep(a: Array, rows: Array, n: int) -> None:
 
 
 def _rotate(a: Array, rows: Array, p: Index, q: Index, n: int) -> None:
-    """Makes zero of the element that two rows have in common, by the smaller of the angles that do."""
+    """Rotate rows p and q so that ``a[p, q]`` becomes zero, by the smaller of the two angles that do."""
     e, common = a.e, a[p, q]
     one = common.like(1)
-    cotangent = (a[q, q] - a[p, p]) / (common + common)  # of twice the angle
+    cotangent = (a[q, q] - a[p, p]) / (common + common)  # of twice the angle of the rotation
     size = one / (cotangent.abs() + (cotangent * cotangent + one).sqrt())
     tangent = size.with_sign_of(cotangent)
     cosine = one / (tangent * tangent + one).sqrt()
@@ -120,7 +123,7 @@ def _rotate(a: Array, rows: Array, p: Index, q: Index, n: int) -> None:
 
 
 def _give(a: Array, rows: Array, scale: Number, values: Array, vectors: Array, n: int) -> None:
-    """Writes eigenvalues from the least on, and their vectors as columns."""
+    """Write the eigenvalues in ascending order, and their vectors as columns."""
     e, zero, one = a.e, Number(a.e, INT64, "0"), Number(a.e, INT64, "1")
 
     def give(i: Index) -> None:
@@ -133,7 +136,7 @@ def _give(a: Array, rows: Array, scale: Number, values: Array, vectors: Array, n
         between(e, e.plus(i, 1), n, lambda j: count(a[j, j] < own))
         place = before.value.ref
         values[place] = own * scale
-        nothing = scale - scale  # NaN if that is
+        nothing = scale - scale  # NaN if the scale is NaN, else 0
 
         def element(j: Index) -> None:
             vectors[j, place] = rows[i, j] + nothing

@@ -1,7 +1,7 @@
-"""``cholesky``, ``lu`` and ``triangular_solve`` -> LLVM IR: loops over rows, whose elements lie side by side.
+"""``cholesky``, ``lu`` and ``triangular_solve`` -> LLVM IR: loops over rows, whose elements are contiguous.
 
-Results differ from LAPACK's by rounding only: sums are taken in another order. What LAPACK cannot factor is NaN here,
-as it is in JAX.
+Results differ from LAPACK's by rounding only, since sums are taken in another order. A matrix that LAPACK cannot factor
+gives NaN, as in JAX.
 
 Reference: Golub and Van Loan (2013), "Matrix computations", sections 3.1 (triangular systems), 3.4 (partial pivoting)
 and 4.2 (Cholesky).
@@ -23,7 +23,7 @@ from hlobatch.kernels.text import Index
 from hlobatch.kernels.types import BOOL, INT64
 
 LEAST_COLUMNS_AS_ROWS: Final = 4
-"""Right-hand sides from which a triangular system is solved for all of them at once, by operations on whole rows.
+"""Number of right-hand sides from which a triangular system is solved for all at once, by operations on whole rows.
 Chosen by judgement (2026-11), not measured."""
 
 
@@ -45,9 +45,9 @@ def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
 
 
 def _cholesky(a: Array, lower: Array, upper: Array, row: Array, n: int) -> None:
-    """The lower factor of what has ``a`` below and on its diagonal; NaN if that is not positive definite.
+    """Write the lower Cholesky factor of the matrix with the lower triangle ``a``; NaN if it is not positive definite.
 
-    Rows of the upper factor are made one after the other (algorithm 4.2.1, of which rows and columns are exchanged).
+    Rows of the upper factor are computed one after the other (algorithm 4.2.1 with rows and columns exchanged).
     """
     e, true = a.e, Number(a.e, BOOL, "true")
     is_positive = Variable(true)
@@ -114,10 +114,10 @@ class _Triangular:
 
     Attributes:
         matrix: Its elements.
-        n: Rows and columns.
-        is_lower: Whether it has them below the diagonal, and not above.
-        has_ones: Whether ones are on the diagonal, whatever the matrix has there.
-        is_conjugate: Whether its elements are the conjugates.
+        n: The number of rows and columns.
+        is_lower: Whether it is lower triangular.
+        has_ones: Whether its diagonal is taken to be ones, whatever is stored there.
+        is_conjugate: Whether its elements are the conjugates of those stored.
     """
 
     matrix: Array
@@ -134,7 +134,7 @@ class _Triangular:
         return x if self.has_ones else x / self[i, i]
 
     def _others(self, i: Index, *, before: bool) -> tuple[Index, Index]:
-        """The rows that are solved before one, or after it."""
+        """The range of rows that are solved before row ``i``, or after it."""
         e = self.matrix.e
         return (0, i) if before == self.is_lower else (e.plus(i, 1), self.n)
 
@@ -143,12 +143,12 @@ class _Triangular:
         e.loop(self.n, lambda i: step(i if self.is_lower else e.minus(self.n - 1, i)))
 
     def solve(self, b: Array, x: Array, count: int, known: Array, scratch: Array) -> None:
-        """Writes what the matrix has to be multiplied by for some columns.
+        """Solve the triangular system for some right-hand sides.
 
         Args:
-            b: The columns.
+            b: The right-hand sides, as columns.
             x: Where the solution is written.
-            count: How many columns there are.
+            count: The number of columns.
             known: Memory for the solution, row by row.
             scratch: Memory for a row or a column.
         """
@@ -161,7 +161,7 @@ class _Triangular:
             e.loop(count, lambda c: self._solve_by_products(b, x, c, scratch))
 
     def _solve_by_rows(self, b: Array, x: Array, count: int, known: Array, row: Array) -> None:
-        """All columns at once: from each row of them, the rows before it are subtracted."""
+        """Solve for all columns at once: from each row of ``b``, multiples of the rows solved before are subtracted."""
         e = self.matrix.e
 
         def step(i: Index) -> None:
@@ -176,7 +176,7 @@ class _Triangular:
         self._in_order(step)
 
     def _solve_by_products(self, b: Array, x: Array, c: Index, known: Array) -> None:
-        """One column, by products of rows of the matrix with what is known (algorithm 3.1.1)."""
+        """Solve for one column, by products of rows of the matrix with the part that is solved (algorithm 3.1.1)."""
 
         def step(i: Index) -> None:
             zero = b[i, c].like(0)
@@ -187,7 +187,7 @@ class _Triangular:
         self._in_order(step)
 
     def _solve_by_columns(self, b: Array, x: Array, c: Index, left: Array) -> None:
-        """One column, from which columns of the matrix are subtracted (algorithm 3.1.3)."""
+        """Solve for one column, from which multiples of the matrix's columns are subtracted (algorithm 3.1.3)."""
         e = self.matrix.e
         e.loop(self.n, lambda i: left.__setitem__(i, b[i, c]))
 
@@ -224,7 +224,7 @@ def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
 
 
 def _factor(a: Array, pivots: Array, order: Array, row: Array, m: int, n: int) -> None:
-    """Both triangular factors in place of a matrix whose rows are exchanged (algorithm 3.4.1)."""
+    """Replace a matrix by its triangular factors, with partial pivoting (algorithm 3.4.1)."""
     e = a.e
 
     def step(k: Index) -> None:
@@ -256,7 +256,7 @@ def _factor(a: Array, pivots: Array, order: Array, row: Array, m: int, n: int) -
 
 
 def _largest_below(a: Array, k: Index, m: int) -> str:
-    """The row of the element that is the largest of a column, from the diagonal on; of several, the first."""
+    """The row of the largest element of column ``k``, from the diagonal down; the first one if several are equal."""
     e = a.e
     largest, place = Variable(a[k, k].taxicab), Variable(Number(e, INT64, str(k)))
 

@@ -1,7 +1,7 @@
-"""The kernels of this process, by the keys that calls name them by: what XLA's handler looks a kernel up in.
+"""The kernels of this process by their keys, the table in which XLA's handler looks them up.
 
-A call in a program that XLA compiled names its kernel by a key, a hash of the kernel's code. So what XLA compiled is
-valid in other processes, too, which may get it from JAX's persistent cache.
+A call in a program that XLA compiled names its kernel by a key, a hash of the kernel's code, and not by an address. So
+the compiled program is valid in other processes, too, which may get it from JAX's persistent cache.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import numpy as np
 
 
 class Directory:
-    """The kernels of this process by their keys: a table with open addressing, which the handler reads.
+    """The kernels of this process by their keys: a hash table with open addressing, which the handler reads.
 
-    A handler that reads it looks for a key that has been there since before XLA compiled the call. What is added later
-    fills places that were empty, or is in a table of its own, and the handler finds one or the other.
+    The handler only looks for keys that were added before XLA compiled the call. Later additions fill empty places of
+    the same table or make a larger one, so a concurrent reader finds its key in either.
 
     Attributes:
-        address: Where the table's address is.
+        address: The address of the cell with the table's address.
     """
 
     def __init__(self) -> None:
@@ -29,7 +29,7 @@ class Directory:
         self._make(2)
 
     def add(self, key: int, record: int) -> None:
-        """Let calls that name a key, which is not 0, find the record at an address."""
+        """Add the address of a kernel's record under a key other than 0."""
         self._records[key] = record
         if 4 * len(self._records) > len(self._tables[-1]):
             self._make(len(self._tables[-1]) - 1)  # twice as many
@@ -37,7 +37,7 @@ class Directory:
             self._place(self._tables[-1], key, record)
 
     def _make(self, places: int) -> None:
-        """Make a larger table; of its numbers, the first is how many places there are, less one."""
+        """Make a table with all keys; its first word is the number of places less one, a mask."""
         table = np.zeros(1 + 2 * places, np.int64)
         table[0] = places - 1
         for key, record in self._records.items():
@@ -55,22 +55,23 @@ class Directory:
 
 
 class Record:
-    """What a call's key stands for: numbers of 64 bits, by their positions."""
+    """The record of a kernel: numbers of 64 bits, by their positions."""
 
     RUN: Final = 0
-    """``@run`` of a kernel."""
+    """The address of the kernel's ``@run``."""
     FRAMES: Final = 1
-    """What it is told of frames."""
+    """The address of the offsets and capacities of its areas of frames."""
     MEMORY: Final = 2
-    """Bytes of memory that a thread takes, for its arrays and behind them its stacks."""
+    """Bytes of memory of each thread, for its arrays and, behind them, its stacks."""
     LOCAL: Final = 3
     """Bytes of a thread's arrays."""
     THREADS: Final = 4
-    """That run lanes at the same time, at most."""
+    """The largest number of threads that run lanes at the same time."""
     CHUNKS: Final = 5
-    """Times that each thread takes inputs, at least."""
+    """The smallest number of chunks of inputs for each thread."""
     FIRST: Final = 6
-    """The first job for which a thread is started: 1 if the thread that calls has stack enough for one, else 0."""
+    """The first job that gets a thread of its own: 1 if the calling thread's stack is large enough for a lane, else
+    0."""
     PATIENCE: Final = 7
-    """Nanoseconds after which a call gives up what is left; 0 for never."""
+    """Nanoseconds after which a call stops and leaves the remaining inputs; 0 for no limit."""
     FIELDS: Final = 8

@@ -1,12 +1,13 @@
 """The handler of XLA's foreign function interface by which XLA calls kernels, as LLVM IR.
 
-One handler serves all kernels. A call has the attribute ``kernel``, a key, by which the handler finds the kernel among
-those that this process has made (``ffi.py``); it refuses a call of any other. Its operands are a kernel's arrays, its
-results those of the kernel and ``i32[1 + inputs]``: what stopped any input, and what became of each.
+One handler serves all kernels. A call has the attribute ``kernel``, a key by which the handler finds the kernel among
+those that this process has compiled (``ffi.py``); it fails a call with an unknown key. The call's operands are the
+kernel's arrays; its results are the kernel's results and ``i32[1 + inputs]``: the fates of all inputs, combined by
+``or``, and then the fate of each.
 
-XLA calls the handler without Python's interpreter. The thread that calls runs lanes. It looks at the clock from time to
-time, and starts threads of the operating system beside it as soon as what is left is worth them: a small batch has
-none. A kernel that was given a time gives up when that is over, and whoever called it sees which inputs are left.
+XLA calls the handler without Python's interpreter. The calling thread runs lanes. It reads the clock from time to time,
+and starts further threads of the operating system once the work that is left pays for them, so a small batch starts
+none. A kernel with a time limit stops when that is over, and its caller sees from the fates which inputs are left.
 """
 
 from __future__ import annotations
@@ -41,34 +42,35 @@ _NO_MEMORY: Final = 8
 _ATTRIBUTE_BYTES: Final = 128
 """Bytes for the attributes of a thread, with room to spare: 56 in glibc, 64 on macOS."""
 _TEAM: Final = 3 + Call.FIELDS
-"""The word of a job that has its team."""
+"""The word of a job with the pointer to its team."""
 _JOB: Final = _TEAM + 1
-"""Words of 64 bits that a job has: the table of arrays, the kernel, the thread, the record of ``Call``, the team."""
+"""Words of 64 bits of a job: the table of arrays, the kernel, the thread, the record of ``Call``, the team."""
 _CLOCK: Final = getattr(time, "CLOCK_MONOTONIC", 1)
 NANOSECONDS_BETWEEN_LOOKS: Final = 20_000
-"""That the first thread works, about, between two looks at the clock."""
+"""About how long the first thread works between two readings of the clock."""
 FIRST_TURNS: Final = 16
-"""Turns that it makes before the first of them; they double until they take as long as that."""
+"""Turns that the first thread makes before its first reading of the clock; the number doubles until they take that
+long."""
 MOST_TURNS: Final = 1 << 20
 TURNS_BETWEEN_LOOKS: Final = 1 << 10
-"""Turns of other threads between two looks whether they are to stop."""
+"""Turns of the other threads between two checks whether they are to stop."""
 WORTH_NANOSECONDS: Final = 150_000
-"""Of the work that is left, for which another thread is started."""
+"""Estimated nanoseconds of remaining work for each further thread that is started."""
 
 
 class _Team:
-    """What the first thread of a call knows of all of them: words of 64 bits, by their positions."""
+    """What the first thread of a call keeps about all its threads: words of 64 bits, by their positions."""
 
     MOST: Final = 0
-    """Threads beside the first one, at most."""
+    """The largest number of threads besides the first one."""
     JOBS: Final = 1
-    """Their jobs; null as long as there are none."""
+    """The jobs of these threads; null while there are none."""
     STARTED: Final = 2
-    """How many of them were started."""
+    """The number of these threads that were started."""
     BEGAN: Final = 3
-    """When, in nanoseconds."""
+    """When the call began, in nanoseconds."""
     LOOKED: Final = 4
-    """When the clock was looked at last."""
+    """When the clock was read last, in nanoseconds."""
     PATIENCE: Final = 5
     MEMORY: Final = 6
     LOCAL: Final = 7
@@ -79,7 +81,7 @@ def handler(directory: Directory, api: tuple[int, int]) -> str:
     """The handler in LLVM IR.
 
     Args:
-        directory: Where keys are found.
+        directory: The table of keys and kernels.
         api: The version of XLA's interface.
     """
     before = [_failure(), _thread(), _prepared(), _started(), _helped(), _looked(), _stages(api), _look_up(directory)]
@@ -87,29 +89,29 @@ def handler(directory: Directory, api: tuple[int, int]) -> str:
 
 
 def _load(name: str, of: str, offset: int, kind: str = "ptr") -> str:
-    """A field of a struct, by its offset in bytes."""
+    """Code that loads a field of a struct, by its offset in bytes."""
     return f"  %{name}.at = getelementptr i8, ptr {of}, i64 {offset}\n  %{name} = load {kind}, ptr %{name}.at\n"
 
 
 def _part(name: str, which: str, field: str, kind: str = "ptr") -> str:
-    """A field of the operands, the results or the attributes of a call."""
+    """Code that loads a field of the operands, the results or the attributes of a call."""
     structs: dict[str, Any] = {"args": Args, "rets": Rets, "attrs": Attrs}
     offset = getattr(CallFrame, which).offset + getattr(structs[which], field).offset
     return _load(name, "%frame", offset, kind)
 
 
 def _field(position: int, value: str) -> str:
-    """Give a field of the record of ``Call`` its value."""
+    """Code that sets a field of the ``Call`` record."""
     return f"  %f{position} = getelementptr i64, ptr %call, i64 {position}\n  store i64 {value}, ptr %f{position}\n"
 
 
 def _of_team(name: str, position: int) -> str:
-    """A word of the team."""
+    """Code that loads a word of the team."""
     return _load(name, "%team", 8 * position, "i64")
 
 
 def _failure() -> str:
-    """What a failed call gives back, and what is declared."""
+    """Declarations; ``@now``, which reads the clock; and ``@failed``, which makes the error of a failed call."""
     return f"""
 @of_other = private constant [65 x i8] c"hlobatch has not made this kernel in this process: trace it anew\\00"
 @no_memory = private constant [39 x i8] c"there is no memory for a kernel's call\\00"
@@ -154,7 +156,7 @@ define internal ptr @failed(ptr %frame, ptr %message, i32 %code) {{
 
 
 def _thread() -> str:
-    """What each thread does: run the kernel on its job."""
+    """The function of each thread: it runs the kernel on the thread's job."""
     return f"""
 define internal ptr @thread(ptr %job) {{
 {_load("table", "%job", 0)}{_load("run", "%job", 8)}  %call = getelementptr i64, ptr %job, i64 3
@@ -165,7 +167,7 @@ define internal ptr @thread(ptr %job) {{
 
 
 def _prepared() -> str:
-    """Give a job memory of its own; 0 if there is none."""
+    """The function that allocates a job's memory; it returns false if there is none."""
     return f"""
 define internal i1 @prepared(ptr %job) {{
 {_load("team", "%job", 8 * _TEAM)}{_of_team("memory", _Team.MEMORY)}{_of_team("local", _Team.LOCAL)}\
@@ -184,7 +186,7 @@ define internal i1 @prepared(ptr %job) {{
 
 
 def _started() -> str:
-    """Start a thread for a job that has no memory yet; 0 if that cannot be."""
+    """The function that allocates a job's memory and starts its thread; it returns false if either fails."""
     return f"""
 define internal i1 @started(ptr %job) {{
   %has_memory = call i1 @prepared(ptr %job)
@@ -210,9 +212,9 @@ fail:
 
 
 def _looked() -> str:
-    """What the first thread calls from time to time: whether it is to stop.
+    """The function that the first thread calls from time to time; it returns 1 if the thread is to stop.
 
-    It sees to it that it calls again after as many turns as take some microseconds.
+    It adapts the number of turns until its next call, so that these take some microseconds.
     """
     return f"""
 define internal i32 @looked(ptr %call) {{
@@ -249,7 +251,7 @@ weigh:
 
 
 def _helped() -> str:
-    """Start other threads if the first one has come so far, in some time, that what is left is worth them."""
+    """The function that starts further threads, if the time of the inputs so far predicts enough remaining work."""
     return f"""
 define internal void @helped(ptr %job, i64 %spent) {{
 top:
@@ -300,13 +302,16 @@ go_on:
 
 
 def _of_other(position: int, value: str) -> str:
-    """Give a field of another job's record its value."""
+    """Code that sets a field of the ``Call`` record of another job."""
     at = f"%o{position}"
     return f"  {at} = getelementptr i64, ptr %other, i64 {3 + position}\n  store i64 {value}, ptr {at}\n"
 
 
 def _stages(api: tuple[int, int]) -> str:
-    """The handler up to a run: XLA asks for the version of the interface first."""
+    """The beginning of the handler.
+
+    It tells XLA the version of the interface, and returns at stages other than a run.
+    """
     return f"""
 define ptr @{HANDLER}(ptr %frame) {{
 top:
@@ -333,7 +338,7 @@ nothing:
 
 
 def _look_up(directory: Directory) -> str:
-    """Find the record of the key that the call names, or refuse the call."""
+    """Code that finds the record of the call's key, or fails the call."""
     return f"""\
 check:
 {_part("attrs", "attrs", "attrs")}{_load("first", "%attrs", 0)}{_load("key.p", "%first", Scalar.value.offset)}\
@@ -365,7 +370,7 @@ refuse:
 
 
 def _arrays() -> str:
-    """Put the pointers to all operands and results into one table."""
+    """Code that loads the record, and puts the pointers to all operands and results into one table."""
     return f"""\
 begin:
   %entry.record = getelementptr i64, ptr %place.at, i64 2
@@ -405,7 +410,7 @@ filled:
 
 
 def _sizes() -> str:
-    """Find how many inputs there are and how many of them a thread takes at a time; none of them has started."""
+    """Code that finds the number of inputs and of those that a thread takes at a time, and marks all as unstarted."""
     return f"""\
 sized:
   %told.p = getelementptr ptr, ptr %rets, i64 %n.results
@@ -432,7 +437,7 @@ unstarted:
 
 
 def _first() -> str:
-    """Make the first job and do it, here or in a thread with a larger stack, and wait for those that it has started."""
+    """Code that runs the first job, here or in a thread with a larger stack, and joins all started threads."""
     return f"""\
 prepare:
   %team = alloca [{_Team.FIELDS} x i64], align 8
@@ -487,12 +492,15 @@ other.one:
 
 
 def _in_team(position: int, value: str) -> str:
-    """Give a word of the team its value."""
+    """Code that sets a word of the team."""
     return f"  %t{position} = getelementptr i64, ptr %team, i64 {position}\n  store i64 {value}, ptr %t{position}\n"
 
 
 def _end() -> str:
-    """Say what stopped any input; without memory, or a thread, for even one job, the call fails."""
+    """Code that combines the fates of all inputs by ``or``.
+
+    The call fails if not even one job got memory or a thread.
+    """
     return f"""\
 end:
   call void @free(ptr %jobs)

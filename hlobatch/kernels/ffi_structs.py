@@ -1,7 +1,7 @@
-"""The structs of XLA's foreign function interface, as far as a handler reads them, and whether a header has them so.
+"""The structs of XLA's foreign function interface that a handler reads, and a check of them against XLA's header.
 
-A header of another version of XLA may lay out a call in another way. ``version`` compares the fields that the header
-declares with those known here, and gives None if any of them differs: then XLA calls no kernel.
+Another version of XLA may lay out a call differently. ``version`` compares the fields that the header declares with
+those known here, and returns None if any differs; then XLA calls no kernel.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ _POINTER: Final = ctypes.c_void_p
 
 
 def _struct(*begin: tuple[str, Any], **fields: Any) -> Any:
-    """A struct of C, of its fields' names and types."""
+    """A C struct, from the names and types of its fields."""
     return type("Struct", (ctypes.Structure,), {"_fields_": [*begin, *fields.items()]})
 
 
 _PART: Final = (("struct_size", ctypes.c_size_t), ("extension_start", _POINTER))
-"""What most parts of a frame begin with."""
+"""The first fields of most structs."""
 _SIZED: Final = ("struct_size", ctypes.c_size_t)
 
 Args: Final = _struct(*_PART, size=ctypes.c_int64, types=_POINTER, args=_POINTER)
@@ -45,7 +45,7 @@ _STRUCTS: Final[dict[str, Any]] = {
     "XLA_FFI_Buffer": Buffer,
     "XLA_FFI_Api_Version": Version,
     "XLA_FFI_Metadata": Metadata,
-    "XLA_FFI_(?:Extension_Base|InternalExtension)": ExtensionBase,  # its name until JAX 0.11, and since
+    "XLA_FFI_(?:Extension_Base|InternalExtension)": ExtensionBase,  # its names until JAX 0.11, and since then
     "XLA_FFI_Metadata_Extension": MetadataExtension,
     "XLA_FFI_Scalar": Scalar,
     "XLA_FFI_Api": Api,
@@ -54,7 +54,7 @@ _STRUCTS: Final[dict[str, Any]] = {
 
 
 def version(header: str) -> tuple[int, int] | None:
-    """The version that a header of XLA's declares; None where it lays out calls in another way than is known here."""
+    """The version of the interface that XLA's header declares; None if its structs differ from those known here."""
     text = re.sub(r"//[^\n]*|/\*.*?\*/", "", header, flags=re.DOTALL)
     if not all(_declared(text, name) == _names(struct) for name, struct in _STRUCTS.items()):
         return None
@@ -67,7 +67,7 @@ def _names(struct: Any) -> list[str]:
 
 
 def _declared(text: str, name: str) -> list[str]:
-    """The first fields of a struct that a header declares, as many as are known."""
+    """Names of the first fields of a struct in a header, as many as are known here."""
     found = re.search(rf"struct {name} \{{(.*?)\}}", text, re.DOTALL)
     body = re.sub(r"_XLA_FFI_API_STRUCT_FIELD\((\w+)\)", r"void* \1", found[1]) if found else ""
     fields = [line.split()[-1].lstrip("*") for line in body.split(";") if line.split()]

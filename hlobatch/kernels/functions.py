@@ -20,12 +20,12 @@ from hlobatch.kernels.values import Value
 
 
 def in_jax(e: Emitter, function: Callable[..., Any], dtype: Any, *operands: str) -> str:
-    """A function of numbers that is written in JAX."""
+    """Emit a function of scalars that is written in JAX."""
     return e.written(function, *[Value(np.dtype(dtype), (), x) for x in operands])[0].ref
 
 
 def _quotient(a: Any, b: Any) -> Any:
-    """Smith's algorithm: divides by the larger part first, so that nothing overflows."""
+    """The complex quotient by Smith's algorithm, which divides by the larger part first to avoid overflow."""
     ar, ai, br, bi = lax.real(a), lax.imag(a), lax.real(b), lax.imag(b)
     wide = jnp.abs(br) >= jnp.abs(bi)
     ratio = jnp.where(wide, bi, br) / jnp.where(wide, br, bi)
@@ -92,7 +92,7 @@ _LARGEST: Final = np.float32(7.90531110763549805)
 
 
 def _tanh(x: Any) -> Any:
-    """A quotient of polynomials, the one that XLA uses."""
+    """``tanh`` of 32 bits by the rational function that XLA uses."""
     near = jnp.clip(x, -_LARGEST, _LARGEST)
     square = near * near
     over, under = jnp.float32(_ABOVE[0]), jnp.float32(_BELOW[0])
@@ -180,7 +180,7 @@ _FAR: Final = (-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0
 
 
 def _inverse_error(x: Any) -> Any:
-    """Giles' polynomials for 32 bits, the ones that XLA uses."""
+    """The inverse of ``erf`` for 32 bits, by the polynomials of Giles that XLA uses."""
     w = -jnp.log1p(-x * x)
     is_near = w < 5
     w = jnp.where(is_near, w - np.float32(2.5), jnp.sqrt(w) - 3)

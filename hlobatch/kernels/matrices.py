@@ -1,8 +1,8 @@
-"""What algorithms on matrices are written in: numbers, variables, arrays and loops of the code that is made.
+"""Numbers, variables, arrays and loops of generated code, in which algorithms on matrices are written.
 
-A factorization then reads as it does in a textbook: ``row[j] = row[j] - x * a[k, j]`` is not computed but emitted, for
-one lane or for all of a gang. The counters of loops are the same for all lanes, so that a gang has its lanes side by
-side in each element of a matrix.
+A factorization then reads as in a textbook: ``row[j] = row[j] - x * a[k, j]`` emits the operations, for one lane or for
+all lanes of a gang. Loop counters are the same in all lanes, so a gang accesses the same element of each lane's matrix
+at a time.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from hlobatch.kernels.types import BOOL, NoKernelError, is_complex, is_float, is
 from hlobatch.kernels.values import Value
 
 ROWS_AT_ONCE: Final = 4
-"""Rows that are subtracted from another one in one loop over its elements, so that each is loaded and stored once for
-all of them. Chosen by judgement (2026-11), not measured."""
+"""Rows that are subtracted from another row in one loop over its elements, so that each element is loaded and stored
+once for all of them. Chosen by judgement (2026-11), not measured."""
 
 
 @final
 @dataclass(frozen=True)
 class Number:
-    """A number in a register; a product may be rounded together with the sum that it is a term of.
+    """A number in a register, whose operators emit code; a product and the sum that it is a term of may be fused.
 
     Attributes:
         e: The emitter.
-        dtype: Its type.
+        dtype: The number's type.
         ref: The register, or the constant.
     """
 
@@ -79,7 +79,7 @@ class Number:
         return self._apply("and", other)
 
     def negated(self) -> Number:
-        """The opposite of a condition."""
+        """The negation of a condition."""
         return self._apply("not")
 
     def is_zero(self) -> Number:
@@ -99,11 +99,11 @@ class Number:
         return self._apply("max", other)
 
     def with_sign_of(self, other: Number) -> Number:
-        """The number with the sign of another, which zero has, too."""
+        """The number with the sign of another one; also for -0."""
         return Number(self.e, self.dtype, self.e.intrinsic("copysign", self.dtype, self.ref, other.ref))
 
     def plus_in_any_order(self, term: Number) -> Number:
-        """One more term of a sum, for which vectors may add up parts."""
+        """The sum with a term, which LLVM may reassociate so that vectors add up parts of a sum."""
         return Number(self.e, self.dtype, summed(self.e, self.dtype, self.ref, term.ref))
 
     @property
@@ -118,7 +118,7 @@ class Number:
 
     @property
     def taxicab(self) -> Number:
-        """The absolute value; of a complex number, the sum of those of both parts, as LAPACK looks for pivots by."""
+        """The absolute value; for a complex number the sum of those of both parts, by which LAPACK chooses pivots."""
         if not is_complex(self.dtype):
             return self.abs()
         return self.real.abs() + self._apply("imag", to=part_type(self.dtype)).abs()
@@ -130,14 +130,14 @@ class Number:
         return Number(self.e, dtype, ref)
 
     def where(self, condition: Number, otherwise: Number) -> Number:
-        """The number if a condition holds, else another one."""
+        """The number where a condition holds, else ``otherwise``."""
         ref = apply(self.e, "select_n", self.dtype, condition.ref, otherwise.ref, self.ref, of=BOOL)
         return Number(self.e, self.dtype, ref)
 
 
 @final
 class Variable:
-    """A number that changes."""
+    """A mutable number."""
 
     def __init__(self, first: Number) -> None:
         self._e, self._dtype, self._cell = first.e, first.dtype, first.e.cell(kind(first.dtype))
@@ -145,7 +145,7 @@ class Variable:
 
     @property
     def value(self) -> Number:
-        """The number as it is now."""
+        """The present value."""
         return Number(self._e, self._dtype, self._e.op(f"load {kind(self._dtype)}, ptr {self._cell}"))
 
     @value.setter
@@ -160,9 +160,9 @@ class Array:
 
     Attributes:
         e: The emitter.
-        whole: What it lies in.
-        first: Where its first element is there.
-        strides: How far apart neighbours along each axis lie.
+        whole: The array that contains it.
+        first: The position of its first element in ``whole``.
+        strides: For each axis, the distance between neighbors in ``whole``.
     """
 
     e: Emitter
@@ -172,7 +172,7 @@ class Array:
 
     @classmethod
     def of(cls, e: Emitter, whole: Value, batch: Sequence[Index] = ()) -> Array:
-        """The part of an array that has an index along its first axes."""
+        """The part of an array at the index ``batch`` of its first axes."""
         steps, place = strides(whole.shape), e.position(batch, whole.shape[: len(batch)])
         rest = steps[len(batch) :]
         size = steps[len(batch) - 1] if batch else 0
@@ -180,7 +180,7 @@ class Array:
 
     @classmethod
     def fresh(cls, e: Emitter, dtype: Any, *shape: int) -> Array:
-        """One whose elements are to be written."""
+        """A new array, whose elements are not yet set."""
         return cls.of(e, e.fresh(dtype, shape))
 
     @property
@@ -188,7 +188,7 @@ class Array:
         return Array(self.e, self.whole, self.first, self.strides[::-1])
 
     def row(self, i: Index) -> Array:
-        """The part with an index along the first axis."""
+        """The part at index ``i`` of the first axis."""
         first = self.e.plus(self.first, self.e.times(i, self.strides[0]))
         return Array(self.e, self.whole, first, self.strides[1:])
 
@@ -206,25 +206,27 @@ class Array:
 
 
 def between(e: Emitter, first: Index, end: Index, body: Callable[[Index], None]) -> None:
-    """``body(i)`` for each i from ``first`` up to, and without, ``end``."""
+    """``body(i)`` for each i from ``first`` up to, but without, ``end``."""
     e.loop(e.minus(end, first), lambda i: body(e.plus(first, i)))
 
 
 def each_between(e: Emitter, first: Index, end: Index, body: Callable[[Index], None], *targets: Array) -> None:
-    """The same in any order: none reads what another one writes.
+    """``body(i)`` for each i from ``first`` up to, but without, ``end``, in any order.
+
+    No iteration reads what another one writes.
 
     Args:
         e: The emitter.
         first: The first i.
-        end: The one behind the last.
-        body: What is done for an i.
-        *targets: All arrays that it writes.
+        end: The end of the range.
+        body: Emits the code for an i.
+        *targets: All arrays that the body writes.
     """
     e.each_of(e.minus(end, first), lambda i: body(e.plus(first, i)), *(target.whole.ref for target in targets))
 
 
 def total(first: Number, begin: Index, end: Index, term: Callable[[Index], Number]) -> Number:
-    """``first`` and the terms of all i from ``begin`` up to, and without, ``end``."""
+    """The sum of ``first`` and of ``term(i)`` for each i from ``begin`` up to, but without, ``end``."""
     e, dtype = first.e, first.dtype
 
     def step(so_far: str, i: Index) -> str:
@@ -243,14 +245,14 @@ def minus_rows(
     factor: Callable[[Index], Number],
     matrix: Array,
 ) -> None:
-    """Subtracts from a row, in some columns, some rows of a matrix, each times a number: a ``gaxpy``.
+    """Subtract multiples of a matrix's rows from a row, in a range of columns (a ``gaxpy``).
 
     Args:
-        row: What is subtracted from, which lies apart from the matrix.
-        columns: The first, and that behind the last.
-        rows: The same.
-        factor: The number of each row.
-        matrix: What has the rows.
+        row: The row that is changed, in memory apart from the matrix.
+        columns: The first column, and the end of the range.
+        rows: The first row of the matrix, and the end of the range.
+        factor: Gives the factor of each row.
+        matrix: The matrix.
     """
     e, (first, end) = row.e, rows
     count = e.minus(end, first)
@@ -276,6 +278,6 @@ def minus_rows(
 
 
 def check_type(dtype: Any) -> None:
-    """Raise ``NoKernelError`` for numbers of which no library has factorizations."""
+    """Raise ``NoKernelError`` for floats of 16 bits, for which no library has factorizations."""
     if is_short_float(dtype):
         raise NoKernelError(f"factorizations of {dtype} have no code")

@@ -1,10 +1,10 @@
-"""A jaxpr -> its indices that count from the end if they are negative, each with the number that is added to it then.
+"""A jaxpr -> its indices that count from the end if they are negative, each with the number that is then added to it.
 
 ::
 
     b = lt a 0
-    c = add a 128         how JAX writes the index of `x[a]` for an array of 128 elements: `d` is `a`, from the end
-    d = select_n b a c    if it is negative
+    c = add a 128         JAX's form of the index of `x[a]` for an array of 128 elements: `d` is `a`, counted from the
+    d = select_n b a c    end if it is negative
 
 Most indices are not negative. A kernel can test whether ``a`` is inside of the array, and compute ``d`` only if not.
 """
@@ -20,11 +20,11 @@ from hlobatch._jax import Literal
 
 
 def counted_from_the_end(equations: Sequence[Any]) -> dict[Any, int]:
-    """The results of the selects by which negative indices count from the end, and the number that each adds."""
+    """For each variable that is such a select's result, the number that it adds to a negative index."""
     writers = {v: equation for equation in equations for v in equation.outvars}
 
     def written(variable: Any, name: str) -> Any:
-        """What writes a variable, by a primitive of this name; conversions to the type that it has change nothing."""
+        """The equation that defines a variable, if its primitive has this name; else None."""
         equation = None if isinstance(variable, Literal) else writers.get(variable)
         return equation if equation is not None and equation.primitive.name == name else None
 
@@ -50,6 +50,6 @@ def counted_from_the_end(equations: Sequence[Any]) -> dict[Any, int]:
 
 
 def _number(variable: Any) -> int | None:
-    """A whole number that is known."""
+    """The integer that a literal holds; None if the atom is anything else."""
     is_known = isinstance(variable, Literal) and np.ndim(variable.val) == 0
     return int(variable.val) if is_known and np.issubdtype(variable.aval.dtype, np.integer) else None

@@ -1,10 +1,10 @@
 """``qr``, ``geqrf`` and ``householder_product`` -> LLVM IR: Householder's reflections, one column after the other.
 
-A reflection is kept as LAPACK has it: ``1 - tau v v'``, of which ``v`` has a one at its place on the diagonal and the
-rest below it in the matrix.
+A reflection is stored as in LAPACK: it is ``1 - tau v v'``, where ``v`` is zero above the diagonal, one on it (not
+stored), and its rest is stored below the diagonal of the matrix.
 
 Reference: Golub and Van Loan (2013), "Matrix computations", algorithms 5.1.1 (the vector of a reflection), 5.2.1 (QR)
-and section 5.1.6 (what they make together, multiplied from the last to the first).
+and section 5.1.6 (the product of all reflections, formed from the last to the first).
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
 
 
 def _copy_upper(source: Array, target: Array, m: int, n: int) -> None:
-    """What is on the diagonal and above, and zeros below."""
+    """Copy the diagonal of a matrix and all above it, with zeros below."""
     e, zero = source.e, Number(source.e, source.whole.dtype, "").like(0)
 
     def row(i: Index) -> None:
@@ -86,7 +86,7 @@ def _copy_upper(source: Array, target: Array, m: int, n: int) -> None:
 
 
 def _reflect(a: Array, taus: Array, scratch: Array, m: int, n: int) -> None:
-    """Makes a matrix upper triangular by reflections, which are left where it has zeros then."""
+    """Make a matrix upper triangular by reflections, whose vectors are stored below the diagonal."""
     e = a.e
 
     def step(k: Index) -> None:
@@ -97,9 +97,9 @@ def _reflect(a: Array, taus: Array, scratch: Array, m: int, n: int) -> None:
 
 
 def _reflection(column: Array, k: Index, m: int) -> Number:
-    """The reflection of a column that leaves zeros below a place: its vector takes the place of these; gives ``tau``.
+    """Find the reflection that makes a column zero below ``k``; its vector is stored there, and ``tau`` is returned.
 
-    What is squared is made smaller by the largest element, so that no square is too large or too small.
+    Elements are divided by the largest one before they are squared, so that no square overflows or underflows.
     """
     e, first, begin = column.e, column[k], column.e.plus(k, 1)
     zero, one = first.like(0), first.like(1)
@@ -125,7 +125,7 @@ def _reflection(column: Array, k: Index, m: int) -> Number:
 
 
 def _apply(a: Array, k: Index, tau: Number, products: Array, m: int, n: int) -> None:
-    """Reflects the columns behind one by what that has from its diagonal on, of which the one is not written there."""
+    """Apply the reflection in column ``k``, from its diagonal on with an implicit one, to the columns behind it."""
     e, below = a.e, a.e.plus(k, 1)
     each_between(e, below, n, lambda j: products.__setitem__(j, -a[k, j]), products)
     minus_rows(products, (below, n), (below, m), lambda i: a[i, k], a)
@@ -138,7 +138,7 @@ def _apply(a: Array, k: Index, tau: Number, products: Array, m: int, n: int) -> 
 
 
 def _multiply(a: Array, taus: Array, scratch: Array, m: int, n: int, count: int) -> None:
-    """The first columns of what ``count`` reflections make together, in place of these."""
+    """Replace ``count`` reflections by the first ``n`` columns of their product."""
     e, zero = a.e, Number(a.e, a.whole.dtype, "").like(0)
     one = zero.like(1)
 

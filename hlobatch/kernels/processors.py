@@ -8,14 +8,14 @@ from typing import Final, final
 
 
 class Entry(Enum):
-    """What starts the threads that run lanes."""
+    """How the threads that run lanes are started."""
 
     CALL = "call"
-    """The host calls a function for each."""
+    """The host calls a function in each thread."""
     KERNEL = "kernel"
-    """A GPU starts all of them at once."""
+    """A kernel of a GPU starts all threads at once."""
     LOOP = "loop"
-    """The same, one after the other in one thread of a CPU, as tests run it."""
+    """One thread of a CPU runs the threads of a grid one after the other, for tests."""
 
 
 @final
@@ -24,24 +24,24 @@ class Processor:
     """A kind of processor.
 
     Attributes:
-        name: In LLVM's words.
-        platform: In JAX's.
-        triple: What LLVM compiles for; that of this machine if it is empty.
-        math_prefix: What the names of mathematical functions begin with: nothing for libm, ``__nv_`` for libdevice.
-        has_vectors: Whether a lane runs on a processor with vectors of its own; the threads of a GPU have none.
-        side_by_side: Whether all lanes run at once. Then elements of their stacks that have the same place lie side by
-            side, so that lanes at the same depth read them in one access.
+        name: A name, for readers.
+        platform: JAX's name of its platform.
+        triple: LLVM's target triple; that of this machine if it is empty.
+        math_prefix: Prefix of the names of mathematical functions: empty for libm, ``__nv_`` for libdevice.
+        has_vectors: Whether a lane's code may use vectors; the threads of a GPU have none.
+        side_by_side: Whether all lanes run at once. Then stacks are interleaved: the same element of all lanes is
+            contiguous, so that lanes at the same depth read it in one access.
         width: Lanes that one thread runs at once, each in an element of its vectors.
         vector_bits: Bits of these vectors.
-        looks: Whether its threads look, now and then, whether the run is to stop.
-        entry: What starts them: each thread is a call by the host, or all are a grid, which is started at once.
-        near_bytes: Of frames that a thread has at hand, on its own stack; those above lie in the host's memory.
-        threads_per_lane: That run a lane together, each some elements of its arrays.
-        lanes_that_meet: Of so many lanes, threads wait for each other before blocks that are dear, and run one of them
-            at a time.
-        own_bytes: Of arrays of a lane, that may lie on the stack of its thread; of arrays of few elements, of which
-            LLVM makes registers, four times as many. Chosen by judgement (2026-11): a sixteenth of a stack of ours; and
-            on a GPU, which keeps as much for every thread that it might run, so that all of them take some gigabytes.
+        looks: Whether its threads check, now and then, whether the run is to stop.
+        entry: How its threads are started.
+        near_bytes: Bytes of frames on the thread's own stack; deeper frames lie in the host's memory.
+        threads_per_lane: Threads that run a lane together, each with a part of the elements of its arrays.
+        lanes_that_meet: Number of lanes whose threads wait for each other before dear blocks, and run one such block
+            at a time; 1 if none wait.
+        own_bytes: Bytes of a lane's arrays that may lie on the stack of its thread; four times as many for arrays of
+            few elements, which LLVM promotes to registers. Chosen by judgement (2026-11): on a CPU a sixteenth of
+            ``STACK_BYTES``; on a GPU, which reserves as much for every thread that may run, some gigabytes in total.
     """
 
     name: str
@@ -61,12 +61,12 @@ class Processor:
 
     @property
     def is_grid(self) -> bool:
-        """Whether all threads are started at once."""
+        """Whether its threads form a grid, which is started at once."""
         return self.entry is not Entry.CALL
 
     @property
     def threads_that_meet(self) -> int:
-        """Threads that wait for each other: those of one lane, or of several."""
+        """The number of threads that wait for each other, of one lane or of several."""
         return self.threads_per_lane * self.lanes_that_meet
 
 
@@ -74,11 +74,11 @@ CPU: Final = Processor("cpu", "cpu")
 
 
 def gang(width: int, vector_bits: int) -> Processor:
-    """A CPU that runs several lanes in each thread; then no vectors are left for what one lane does.
+    """A CPU that runs several lanes in each thread; the code of a single lane then uses no vectors.
 
     Args:
         width: Lanes in each thread.
-        vector_bits: Bits of its vectors, of which it has several for each number of all lanes.
+        vector_bits: Bits of its vectors; a number of all lanes takes several of them.
     """
     return Processor("gang", "cpu", has_vectors=False, side_by_side=True, width=width, vector_bits=vector_bits)
 
@@ -98,7 +98,7 @@ NVPTX: Final = Processor(
 """An NVIDIA GPU with a thread to each lane."""
 
 MEETING: Final = replace(NVPTX, lanes_that_meet=32)
-"""The same, of which the threads of a warp meet before dear blocks."""
+"""An NVIDIA GPU with a thread to each lane, whose threads of a warp meet before dear blocks."""
 WARP: Final = replace(NVPTX, side_by_side=False, threads_per_lane=32, near_bytes=0, own_bytes=16 << 10)
-"""The same with a warp to each lane: 32 threads, which run the same instructions at the same time. Arrays of the lane
-lie in memory that they share, those that are its own first: of which a multiprocessor has some 200 kB."""
+"""An NVIDIA GPU with a warp to each lane: 32 threads, which run the same instructions at the same time. Arrays of the
+lane lie in memory that they share, the first ones in the fast memory of the multiprocessor, which has some 200 kB."""

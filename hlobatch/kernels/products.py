@@ -15,15 +15,15 @@ from hlobatch.kernels.types import FLOAT32, INT64, is_float, is_short_float, kin
 from hlobatch.kernels.values import Value
 
 LEAST_COLUMNS_IN_VECTORS: Final = 8
-"""Elements side by side from which a loop over them, which LLVM runs in vectors, is worth writing. Chosen by judgement
+"""Length of a contiguous row from which a loop over it, which LLVM vectorizes, is worth writing. Chosen by judgement
 (2026-11), not measured."""
 ELEMENTS_IN_A_BLOCK: Final = 4
-"""Elements of a product of a gang that are summed side by side."""
+"""Elements of a gang's product that are summed in the same loop."""
 COLUMNS_OF_A_THREAD: Final = 4
-"""Elements of a row that a thread of a warp sums side by side, so that one does not wait for another. As the number
-below, chosen by judgement (2026-11), not measured."""
+"""Elements of a row that a thread of a warp sums in the same loop, so that their additions do not wait for each other.
+Like ``LINES_AT_ONCE``, chosen by judgement (2026-11), not measured."""
 LINES_AT_ONCE: Final = 4
-"""Elements that the threads of a warp sum together at a time, so that exchanges do not wait for each other."""
+"""Elements that the threads of a warp sum together in one loop, so that exchanges do not wait for each other."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,9 @@ class _Product:
     Attributes:
         e: The emitter.
         a: The first factor.
-        b: The second.
-        axes: Of each factor those that are summed over, and those that both have.
-        total: The type that is summed in; sums of short floats are rounded once.
+        b: The second factor.
+        axes: ``dimension_numbers`` of JAX: for each factor its contracted axes, and for each its batch axes.
+        total: The type of the sums; those of short floats are taken in float32 and rounded once.
     """
 
     e: Emitter
@@ -45,17 +45,20 @@ class _Product:
     total: Any
 
     def free(self, which: int) -> list[int]:
-        """The axes of a factor that the other has not."""
+        """The axes of a factor that are neither contracted nor batch axes."""
         x, (over, batch) = (self.a, self.b)[which], self.axes
         return [k for k in range(len(x.shape)) if k not in over[which] and k not in batch[which]]
 
     @property
     def inner(self) -> list[int]:
-        """Sizes of what is summed over."""
+        """Sizes of the contracted axes."""
         return [self.a.shape[k] for k in self.axes[0][0]]
 
     def number(self, which: int, at: dict[int, Index], more: Index = 0) -> str:
-        """An element of a factor."""
+        """Element of a factor, converted to the type of the sums.
+
+        ``at`` is its index by axis, ``more`` is added to its position.
+        """
         x = (self.a, self.b)[which]
         place = self.e.position([at.get(k, 0) for k in range(len(x.shape))], x.shape)
         return apply(
@@ -63,32 +66,32 @@ class _Product:
         )
 
     def places(self, which: int, batch: list[Index], free: list[Index], inner: list[Index]) -> dict[int, Index]:
-        """The index of an element by axis; of the last free axes some may be left out."""
+        """A factor's index, by axis; the last free axes may be omitted."""
         over, shared = self.axes[0][which], self.axes[1][which]
         return dict(zip([*shared, *over], [*batch, *inner], strict=True)) | dict(
             zip(self.free(which), free, strict=False)
         )
 
     def element(self, index: list[Index], dtype: Any) -> str:
-        """An element of the result, as a sum."""
+        """An element of the result: the sum over the contracted axes."""
         e = self.e
         zero = number(0, self.total)
         got = e.fold(self.inner, self.total, zero, lambda so_far, at: self.with_term(so_far, index, at), self.joined)
         return apply(e, "convert_element_type", dtype, got, of=self.total)
 
     def with_term(self, so_far: str, index: list[Index], inner: list[Index]) -> str:
-        """The sum of an element of the result with one more of its terms."""
+        """The partial sum of an element of the result, with the term at the index ``inner`` of the contracted axes."""
         shared, of_a = len(self.axes[1][0]), len(self.free(0))
         batch, left, right = index[:shared], index[shared : shared + of_a], index[shared + of_a :]
         a = self.number(0, self.places(0, batch, left, inner))
         return self.more(so_far, a, self.number(1, self.places(1, batch, right, inner)))
 
     def joined(self, one: str, other: str) -> str:
-        """Two parts of a sum."""
+        """The sum of two partial sums."""
         return summed(self.e, self.total, one, other)
 
     def more(self, so_far: str, a: str, b: str) -> str:
-        """One more term of a sum, which is rounded together with its product where the processor does that."""
+        """A partial sum with the term ``a * b``, as a fused multiply-add where the processor has one."""
         if is_float(self.total) and not is_short_float(self.total):
             product = self.e.op(f"fmul contract {kind(self.total)} {a}, {b}")
         else:
@@ -96,7 +99,7 @@ class _Product:
         return summed(self.e, self.total, so_far, product)
 
     def in_blocks(self, shape: tuple[int, ...], dtype: Any) -> Value:
-        """The result, some elements side by side at a time, so that what they have in common is read once."""
+        """The result, several neighboring elements in one loop, so that operands that they share are loaded once."""
         e = self.e
         new, zero = e.fresh(dtype, shape), number(0, self.total)
 
@@ -121,7 +124,7 @@ class _Product:
         return new
 
     def by_columns(self, shape: tuple[int, ...], dtype: Any) -> Value:
-        """The result, of which each thread of a lane has some of the last axis, as far apart as there are threads."""
+        """The result for a warp: each thread has elements of the last axis, as far apart as there are threads."""
         e, threads = self.e, self.e.processor.threads_per_lane
         new, zero, count = e.fresh(dtype, shape), number(0, self.total), shape[-1]
 
@@ -154,7 +157,10 @@ class _Product:
         return new
 
     def by_lines(self, shape: tuple[int, ...], dtype: Any) -> Value:
-        """The result, of which all threads of a lane compute some elements together, each some terms of the sums."""
+        """The result for a warp.
+
+        All threads compute the same few elements together, each with some terms of the sums.
+        """
         e = self.e
         new, zero = e.fresh(dtype, shape), number(0, self.total)
 
@@ -181,12 +187,12 @@ class _Product:
 
     @property
     def varying(self) -> tuple[int, int]:
-        """The factor and its axis that the last axis of the result is."""
+        """The factor that the last axis of the result comes from, and that axis of it (-1 if it has no free axis)."""
         which = 1 if self.free(1) else 0
         return which, self.free(which)[-1] if self.free(which) else -1
 
     def of_threads(self, shape: tuple[int, ...], dtype: Any) -> Value | None:
-        """The result by the threads of a lane, so that those side by side read elements side by side, if that is so."""
+        """The result for a warp, if neighboring threads can read neighboring elements; else None."""
         threads, (which, axis) = self.e.processor.threads_per_lane, self.varying
         if threads == 1 or size(shape) <= MOST_ELEMENTS_UNROLLED:
             return None
@@ -198,7 +204,7 @@ class _Product:
         return self.by_lines(shape, dtype) if has_lines and size(self.inner) >= threads else None
 
     def in_rows(self, shape: tuple[int, ...]) -> Value:
-        """The result, rows of the second factor added up, each times a number of the first."""
+        """The result as sums of rows of the second factor, each times a number of the first."""
         e, shared, of_a = self.e, len(self.axes[1][0]), len(self.free(0))
         new = e.built(self.total, shape, lambda _: number(0, self.total))
 
@@ -219,7 +225,7 @@ class _Product:
 
 
 def _with_outer_product(e: Emitter, p: Params, values: Values, out: Out) -> Values:
-    """Adds the outer product of two arrays to a third, row by row, where that lies."""
+    """Add the outer product of two arrays to a third, row by row, in place if possible."""
     total, one, other = values
     one, other = e.forced(one), e.forced(other)
     new = e.to_update(total, [one, other])

@@ -1,4 +1,4 @@
-"""JAX's reductions -> LLVM IR: ``reduce_*``, cumulative ones, ``argmin`` and ``argmax``, as loops."""
+"""JAX's reductions -> LLVM IR: ``reduce_*``, cumulative reductions, ``argmin`` and ``argmax``, as loops."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from hlobatch.kernels.types import (
 
 
 def summed(e: Emitter, dtype: Any, so_far: str, value: str) -> str:
-    """One more term of a sum, which may be taken in any order, as XLA's are: else no loop over terms uses vectors."""
+    """A sum with a term, which LLVM may reassociate, as XLA does: else no loop over terms is vectorized."""
     if is_float(dtype) and not is_short_float(dtype):
         return e.op(f"fadd reassoc contract {kind(dtype)} {so_far}, {value}")
     return apply(e, "add", dtype, so_far, value)
@@ -35,7 +35,7 @@ def _reduction(combine: str, first: Callable[[Any], Any]) -> Rule:
         ((dtype, shape),) = out
         x, axes = values[0], list(p["axes"])
         kept = [k for k in range(len(x.shape)) if k not in axes]
-        total = FLOAT32 if is_short_float(dtype) and combine == "add" else dtype  # sums are rounded once
+        total = FLOAT32 if is_short_float(dtype) and combine == "add" else dtype  # sums of short floats round once
 
         def element(index: list[Index]) -> str:
             def joined(one: str, other: str) -> str:
@@ -70,7 +70,10 @@ ARRAYS.update(
 
 
 def _place_of(is_better: str) -> Rule:
-    """The first index of the best element; NaN is better than all others."""
+    """The rule of ``argmax`` or ``argmin``.
+
+    The first index of the best element, where NaN is better than any number.
+    """
 
     def emit(e: Emitter, p: Params, values: Values, out: Out) -> Values:
         ((dtype, shape),) = out
@@ -105,7 +108,7 @@ def _place_of(is_better: str) -> Rule:
 
 
 def _wins(e: Emitter, is_better: str, dtype: Any, new: str, old: str) -> str:
-    """Whether an element is better than the best so far."""
+    """Register of one boolean: whether an element is better than the best so far."""
     wins = apply(e, is_better, BOOL, new, old, of=dtype)
     if not is_float(dtype):
         return wins

@@ -24,7 +24,7 @@ ARRAYS: Final[dict[str, Rule]] = {}
 """Primitives that work on whole arrays."""
 USE_ONCE: Final[set[str]] = set()
 """Primitives on arrays that read each element of their operands at most once, or store operands that they read again;
-an operand of these may be computed element by element where it is read."""
+their operands may be computed where they are read."""
 
 
 def on_numbers(*names: str) -> Callable[[Callable[..., str]], Callable[..., str]]:
@@ -39,7 +39,7 @@ def on_numbers(*names: str) -> Callable[[Callable[..., str]], Callable[..., str]
 
 OUTER_PRODUCT: Final = "with_outer_product"
 CALLS: Final[dict[str, Rule]] = {}
-"""Rules for functions that a jaxpr calls by their names, as ``ir.outer.with_outer_product``."""
+"""Rules for functions that a jaxpr calls by name, such as ``ir.outer.with_outer_product``."""
 
 
 def on_arrays(*names: str, uses_once: bool = False) -> Callable[[Rule], Rule]:
@@ -54,18 +54,18 @@ def on_arrays(*names: str, uses_once: bool = False) -> Callable[[Rule], Rule]:
 
 
 AS_BITS: Final = frozenset({"bitcast_convert_type", "convert_element_type", "select_n", "copy"})
-"""Primitives that take short floats as they are."""
+"""Primitives that work on short floats without converting them to float32."""
 
 
 def apply(e: Any, name: str, dtype: Any, *operands: str, of: Any = None, **params: Any) -> str:
-    """A primitive on numbers; floats of 16 bits are computed in 32 and rounded after each operation.
+    """Emit a primitive on numbers; floats of 16 bits are computed in float32 and rounded after each operation.
 
     Args:
         e: The emitter.
         name: The primitive.
         dtype: Type of the result.
         *operands: The numbers.
-        of: Type of the first of them, if it is another.
+        of: Type of the first operand, if it differs from the result's.
         **params: The primitive's parameters.
     """
     dtype, source = np.dtype(dtype), np.dtype(dtype if of is None else of)
@@ -81,7 +81,7 @@ def apply(e: Any, name: str, dtype: Any, *operands: str, of: Any = None, **param
 
 
 def widened(e: Any, x: str, dtype: Any) -> str:
-    """A float of 16 bits as one of 32."""
+    """A float of 16 bits, converted to float32."""
     if str(dtype) == "float16":
         return str(e.op(f"fpext half {x} to float"))
     bits = e.op(f"zext i16 {x} to i32")
@@ -89,7 +89,7 @@ def widened(e: Any, x: str, dtype: Any) -> str:
 
 
 def narrowed(e: Any, x: str, dtype: Any) -> str:
-    """A float of 32 bits rounded to 16; a bfloat16 by integers, since not every processor knows it."""
+    """A float32 rounded to 16 bits; to bfloat16 by integer operations, since not every processor has it."""
     if str(dtype) == "float16":
         return str(e.op(f"fptrunc float {x} to half"))
     bits = e.op(f"bitcast float {x} to i32")

@@ -1,6 +1,6 @@
 """``sort`` -> LLVM IR: insertion sort, which is stable, and fast for the few elements that a lane has.
 
-Threads that run a lane together find for each element how many come before it.
+Threads that run a lane together instead count, for each element, the elements that come before it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from hlobatch.kernels.text import MOST_ELEMENTS_UNROLLED, Index
 from hlobatch.kernels.types import BOOL, INT64, NoKernelError, is_complex, is_float, size
 
 MOST_ELEMENTS_INSERTED: Final = 64
-"""Elements up to which they are sorted by insertion. Chosen by judgement (2026-11), not measured."""
+"""Largest number of elements along the sorted axis. Chosen by judgement (2026-11), not measured."""
 
 
 @on_arrays("sort")
@@ -37,7 +37,7 @@ def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
 
 
 def _by_places(e: Emitter, values: Values, axis: int) -> Values:
-    """Each element goes to the place that those before it leave: they are less, or as large and were before it."""
+    """Sort by counting: an element's place is the number of elements that are less, or equal and earlier."""
     arrays = [e.forced(v) for v in values]
     news = [e.fresh(v.dtype, v.shape) for v in values]
     key, shape = arrays[0], arrays[0].shape
@@ -63,7 +63,7 @@ def _by_places(e: Emitter, values: Values, axis: int) -> Values:
 
 
 def _insert(e: Emitter, arrays: Values, place: Any, i: Index) -> None:
-    """Move the element at ``i`` to where it belongs among those before it, in all arrays."""
+    """Insert the element at ``i`` into the sorted elements before it, in all arrays."""
     key, spot = arrays[0], e.memory(INT64, 1)
     e.store(str(i), spot, INT64)
     moving = [e.element(a, place(i)) for a in arrays]
@@ -87,7 +87,7 @@ def _insert(e: Emitter, arrays: Values, place: Any, i: Index) -> None:
 
 
 def _comes_before(e: Emitter, dtype: Any, x: str, other: str) -> str:
-    """Whether a number comes before another one; NaN is the last, and both zeros are equal."""
+    """Register of one boolean: whether a number sorts before another; NaN is last, and both zeros are equal."""
     is_less = apply(e, "lt", BOOL, x, other, of=dtype)
     if not is_float(dtype):
         return is_less

@@ -1,10 +1,10 @@
-"""The variables of a program that have stacks -> memory for the frames of a lane, and LLVM IR to push and pop them.
+"""The stacked variables of a program -> memory for the frames of a lane, and LLVM IR to push and pop them.
 
-All variables that a call saves are one frame, so that one test finds out that a stack is full, and one number says
-where the next frame goes (``analysis/call_frames.py``). On a CPU, a lane has the arrays of a frame one after the other
-in memory. On a GPU, where lanes run at once, each array of a frame is by itself, and the same element of all lanes lies
-side by side, so that lanes at the same depth read it in one access (coalesced). The first frames of a stack may lie
-near the thread, on its own stack (``Processor.near_bytes``): a recursion seldom touches others.
+All variables that a call saves form one frame, so one test shows that a stack is full, and one stack pointer says where
+the next frame goes (``analysis/call_frames.py``). On a CPU, the arrays of a frame are contiguous in a lane's memory. On
+a GPU and in a gang, where lanes run at once, each array has an area of its own, in which the same element of all lanes
+is contiguous, so that lanes at the same depth read it in one access (coalesced). The first frames of a stack may lie
+near the thread, on its own stack (``Processor.near_bytes``), since a recursion seldom touches others.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from hlobatch.kernels.types import BOOL, INT64, size, stored
 from hlobatch.kernels.values import Value
 
 MOST_NEAR_FRAMES: Final = 32
-"""Frames of a stack that lie near the thread, at most: as many as were tried on a GPU, which made recursions 1.6 to
-1.9 times as fast (Fibonacci, Takeuchi, queens, k-d tree)."""
+"""Largest number of frames of a stack that lie near the thread: the number that was tried on a GPU, which made
+recursions 1.6 to 1.9 times as fast (Fibonacci, Takeuchi, queens, k-d tree)."""
 Place = Callable[[Index], str]
-"""Finds an element of a frame of an array."""
+"""Gives the pointer to the element ``i`` of an array in a frame."""
 
 
 @dataclass
@@ -39,11 +39,11 @@ class Stacks:
         emitter: Writes the lane's code.
         program: The program.
         leaves: For each variable, the types of its arrays.
-        tops: For each variable, the memory of its arrays.
-        current: What lies in such memory.
-        frame_bytes: For each piece of memory that frames are in, in order, what one of them takes there: for each array
-            of a stack, or for each stack.
-        stack_of: For each of these pieces, which stack it belongs to.
+        tops: For each variable, pointers to the memory of its arrays.
+        current: Gives the value in such memory.
+        frame_bytes: For each area of frames, the bytes of one frame in it. There is an area for each array of a stack
+            where lanes run at once, else for each stack.
+        stack_of: For each area, the number of the stack that it belongs to.
         near: For each stack, how many of its first frames lie near the thread.
     """
 
@@ -69,7 +69,7 @@ class Stacks:
         self._lay_out_near()
 
     def _lay_out_near(self) -> None:
-        """As many of the first frames as fit, of each stack the same number; tapes are long, and have none there."""
+        """Place the same number of first frames of each stack near the thread; none of tapes, which are long."""
         taken = [0 for _ in self._numbers]
         for bytes_, stack in zip(self.frame_bytes, self.stack_of, strict=True):
             taken[stack] += bytes_
@@ -83,7 +83,7 @@ class Stacks:
 
     @property
     def tapes(self) -> frozenset[int]:
-        """Which of the stacks are tapes, by number."""
+        """The numbers of the stacks that are tapes."""
         return frozenset(number for name, number in self._numbers.items() if is_tape(name))
 
     def _lay_out_by_arrays(self) -> None:
@@ -95,7 +95,7 @@ class Stacks:
                 self.stack_of.append(self._numbers[self.calls.pointers[v]])
 
     def _lay_out_by_frames(self) -> None:
-        """Those of the largest elements are first, so that each begins where its elements may be."""
+        """Lay out the arrays of each frame by decreasing size of their elements, so that each is aligned."""
         self.stack_of += self._numbers.values()
         for name in self._numbers:
             taken, of_all = 0, 1
@@ -110,7 +110,7 @@ class Stacks:
 
     @cached_property
     def calls(self) -> CallFrames:
-        """What calls save in one frame."""
+        """The analysis of what calls save in one frame."""
         return CallFrames(self.program)
 
     @cached_property
@@ -120,26 +120,26 @@ class Stacks:
 
     @cached_property
     def _numbers(self) -> dict[str, int]:
-        """For each pointer, by what it is named after, the number of its stack."""
+        """For each stack pointer, by name, the number of its stack."""
         return {name: k for k, name in enumerate(dict.fromkeys(self.calls.pointers[v] for v in self._stacked))}
 
     @cached_property
     def _pointers(self) -> dict[str, str]:
-        """For each pointer the memory of where the next frame goes."""
+        """For each stack pointer, the cell that holds it."""
         return {name: self.emitter.cell("i64") for name in self._numbers}
 
     @property
     def overflows(self) -> list[str]:
-        """Where a lane goes for which a stack is too small, in the order of the stacks."""
+        """Labels that a lane jumps to when a stack is full, in the order of the stacks."""
         return [f"%overflow{k}" for k in self._numbers.values()]
 
     def begin(self) -> None:
-        """Nothing is saved when a lane starts."""
+        """Set all stack pointers to the bottom."""
         for name, pointer in self._pointers.items():
             self.emitter.do(f"store i64 {self._bounds[name][0]}, ptr {pointer}")
 
     def find_bounds(self) -> None:
-        """Find where stacks are, before any lane starts."""
+        """Load the bounds of all stacks, before any lane starts."""
         e = self.emitter
         for name in self._pointers:
             entry = 2 * self.stack_of.index(self._numbers[name])
@@ -153,7 +153,7 @@ class Stacks:
             self._bounds[name] = begin, end
 
     def arrive(self, block: Block) -> None:
-        """Go to the frame that a block restores, saves, or does both with."""
+        """Find the frame that a block restores or saves, and move the stack pointer."""
         self._rows = {}
         released, up = self.calls.released(block), self.calls.moved_up(block)
         if released is not None:
@@ -167,7 +167,7 @@ class Stacks:
             self._set_above(name, row)
 
     def push(self, variables: Sequence[str]) -> None:
-        """Save what variables hold. One without a stack keeps nothing: its old value is not needed."""
+        """Push the values of variables; those without a stack are skipped, since their old values are not needed."""
         for name, together in self._by_pointer(variables):
             row = self._rows.get(name) or self._with_room(name)
             self._near_or_far(name, row, partial(self._save_all, together))
@@ -175,7 +175,7 @@ class Stacks:
                 self._set_above(name, row)
 
     def pop(self, variables: Sequence[str]) -> None:
-        """Restore what was saved last; below the bottom there is nothing to restore, and nothing that is read."""
+        """Pop the values of variables. Below the bottom, values are restored that nothing reads."""
         e = self.emitter
         for name, together in self._by_pointer(variables):
             row = self._rows.get(name, "")
@@ -185,7 +185,7 @@ class Stacks:
             self._near_or_far(name, row, partial(self._restore_all, together))
 
     def _near_or_far(self, name: str, row: str, move: Callable[[str, bool], None]) -> None:
-        """Move what a frame holds: given its row where it lies, and whether that is near the thread."""
+        """``move(row, is_near)`` for a frame, by a branch if some frames lie near the thread."""
         e, near = self.emitter, self.near[self._numbers[name]]
         if not near:
             e.together(row, lambda row: move(row, False))
@@ -210,7 +210,7 @@ class Stacks:
                     self._restore(cell, leaf, place)
 
     def _by_pointer(self, variables: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
-        """Variables with a stack, those that move together at once; one that is named twice moves twice."""
+        """The stacked variables, grouped by stack pointer; a variable that is named twice is in two groups."""
         waiting = [v for v in variables if v in self._places]
         while waiting:
             name = self.calls.pointers[waiting[0]]
@@ -222,11 +222,11 @@ class Stacks:
     # Pointers
 
     def _step(self, name: str) -> int:
-        """How far apart frames are: bytes in the memory of a lane's own stacks, or rows of all lanes."""
+        """The distance between frames: bytes in a lane's own memory, or 1 where rows of all lanes are counted."""
         return 1 if self.emitter.processor.side_by_side else self.frame_bytes[self._numbers[name]]
 
     def _next(self, name: str) -> str:
-        """Where the next frame goes."""
+        """The stack pointer: where the next frame goes."""
         return self.emitter.op(f"load i64, ptr {self._pointers[name]}")
 
     def _below(self, name: str) -> str:
@@ -240,7 +240,7 @@ class Stacks:
         self._set(name, self.emitter.op(f"add i64 {row}, {self._step(name)}"))
 
     def _with_room(self, name: str) -> str:
-        """Where the next frame goes, for which there is room."""
+        """Where the next frame goes, after a check that the stack has room for it."""
         e, number = self.emitter, self._numbers[name]
         place = self._next(name)
         e.guard(e.op(f"icmp slt i64 {place}, {self._bounds[name][1]}"), f"%overflow{number}")
@@ -253,25 +253,28 @@ class Stacks:
     # Frames
 
     def _frame(self, v: str, row: str, is_near: bool) -> Iterator[tuple[str, TensorType, Place]]:
-        """A variable's arrays: where each has its top, its type, and where it lies in a frame."""
+        """For each array of a variable: the cell of its top, its type, and its place in a frame."""
         for k, (place, cell, leaf) in enumerate(zip(self._places[v], self.tops[v], self.leaves[v], strict=True)):
             near = partial(self._near_place, self._near_arrays[v, k], leaf, row) if is_near else None
             yield cell, leaf, near or self._place(place, leaf, row)
 
     def _near_place(self, array: str, leaf: TensorType, row: str, i: Index) -> str:
-        """An element of a frame of an array near the thread."""
+        """The pointer to an element of an array in a near frame."""
         e = self.emitter
         return e.address(array, leaf.dtype, e.plus(e.times(row, max(size(leaf.shape), 1)), i))
 
     def _place(self, of_array: int, leaf: TensorType, row: str) -> Place:
-        """What finds an element; where lanes have stacks of their own, only the first."""
+        """The function that gives the pointer to an element.
+
+        With a lane's own stacks it only gives the first element's.
+        """
         e = self.emitter
         if not e.processor.side_by_side:
             frame = e.op(f"getelementptr i8, ptr %stacks, i64 {row}")
             at = e.op(f"getelementptr i8, ptr {frame}, i64 {of_array}")
             return lambda _: at
         begin = self._of_frames(2 * of_array)
-        # Of the lanes of a gang, the host knows how many there are.
+        # For a gang, whose width the host knows, the offsets are those of all lanes; else they are those of one.
         begin = begin if e.processor.width > 1 else e.op(f"mul i64 %rows, {begin}")
         base = e.op(f"getelementptr i8, ptr %stacks, i64 {begin}")
 
@@ -311,5 +314,5 @@ class Stacks:
 
 
 def _bytes(leaf: TensorType) -> int:
-    """What an array takes in a frame."""
+    """Bytes of an array in a frame."""
     return max(size(leaf.shape), 1) * int(leaf.dtype.itemsize)

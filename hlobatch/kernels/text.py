@@ -380,8 +380,7 @@ class Text:
         joined: Callable[[str, str], str],
         write: Callable[[Index, str], None],
     ) -> None:
-        """``write(i, x)`` for each i below ``count``, where x combines the values up to and including i (a prefix
-        sum)."""
+        """``write(i, x)`` for each i below ``count``, where x combines the values at 0 to i (a prefix sum)."""
         k = kind(dtype)
         total = self.cell(k)
         self.do(f"store {k} zeroinitializer, ptr {total}")

@@ -1,4 +1,4 @@
-"""A dtype of JAX -> types of LLVM: of a number in a register and in memory, and how a constant is written."""
+"""A dtype of JAX -> LLVM's types of a number in a register and in memory, and the text of a constant."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hlobatch.ir.code import KEYS
 
 
 class NoKernelError(Exception):
-    """What has no form here, and why: the program stays with XLA."""
+    """Something in a program has no code as a kernel, so the program stays with XLA; the message says what."""
 
 
 _KINDS: Final = {
@@ -25,10 +25,11 @@ _KINDS: Final = {
     "float16": "half", "bfloat16": "i16", "float32": "float", "float64": "double",
     "complex64": "<2 x float>", "complex128": "<2 x double>",
 }  # fmt: skip
-"""Not every processor knows bfloat16: it is kept as its bits, and computed in 32."""
+"""LLVM's type for each dtype. A bfloat16 is kept as its bits and computed in float32, since not every processor has
+it."""
 
 SUFFIXES: Final = {"half": "f16", "float": "f32", "double": "f64"}
-"""What names of LLVM's own functions end in."""
+"""The suffixes of the names of LLVM's intrinsics, by type."""
 BOOL: Final = np.dtype(bool)
 INT64: Final = np.dtype("int64")
 FLOAT32: Final = np.dtype("float32")
@@ -48,7 +49,7 @@ def kind(dtype: Any) -> str:
 
 @cache
 def is_narrow(dtype: Any) -> bool:
-    """Whether an element in memory has more bits than the number."""
+    """Whether a number has fewer bits than its element in memory."""
     return kind(dtype) in ("i1", "i2", "i4")
 
 
@@ -58,7 +59,7 @@ def stored(dtype: Any) -> str:
 
 
 def alignment(dtype: Any) -> int:
-    """Bytes that an element's address is a multiple of."""
+    """The alignment of an element, in bytes."""
     return int(dtype.itemsize // 2 if is_complex(dtype) else dtype.itemsize)
 
 
@@ -69,7 +70,7 @@ def is_float(dtype: Any) -> bool:
 
 @cache
 def is_short_float(dtype: Any) -> bool:
-    """Whether it is a float of 16 bits, computed in 32."""
+    """Whether a dtype is a float of 16 bits, which is computed in float32."""
     return is_float(dtype) and np.dtype(dtype).itemsize == 2
 
 
@@ -84,7 +85,7 @@ def is_signed(dtype: Any) -> bool:
 
 
 def bits_of(dtype: Any) -> int:
-    """Bits of a whole number."""
+    """The number of bits of an integer type."""
     return int(kind(dtype)[1:])
 
 
@@ -106,15 +107,15 @@ def greatest(dtype: Any) -> Any:
 
 
 def size(shape: Sequence[int]) -> int:
-    """Elements of an array."""
+    """The number of elements of an array."""
     return math.prod(shape)
 
 
 def layout(aval: Any) -> tuple[np.dtype[Any], tuple[int, ...]]:
-    """Type and shape of what JAX describes, as it lies in memory: a key of the default generator is two words.
+    """The dtype and shape in memory of a JAX aval; a key of the default generator is an axis of two words.
 
     Raises:
-        NoKernelError: Keys of another generator.
+        NoKernelError: It is a key of another generator.
     """
     if is_key(aval):
         if str(aval.dtype) != KEYS:
@@ -124,7 +125,7 @@ def layout(aval: Any) -> tuple[np.dtype[Any], tuple[int, ...]]:
 
 
 def number(x: Any, dtype: Any) -> str:
-    """A constant, as a register has it."""
+    """The text of a constant in a register."""
     dtype = np.dtype(dtype)
     if dtype == BOOL:
         return "true" if x else "false"
@@ -140,14 +141,14 @@ def number(x: Any, dtype: Any) -> str:
 
 
 def _hexadecimal(x: np.ndarray[Any, Any]) -> str:
-    """A float as the bits of one of 64, which LLVM wants of shorter ones, too."""
+    """A float as the bits of a double, in which LLVM's text has shorter ones, too."""
     if np.isnan(x):
         return "0x7FF8000000000000"
     return "0x" + struct.pack(">d", float(x)).hex().upper()
 
 
 def in_memory(x: Any, dtype: Any) -> str:
-    """A constant, as an element in memory has it."""
+    """The text of a constant as an element in memory."""
     if is_narrow(dtype):
         return str(int(x))
     return number(x, dtype)

@@ -1,7 +1,7 @@
 """The equations of a jaxpr -> an order in which each update of an array comes after the reads of the old array.
 
-In such an order, arrays can be updated in place. As the user writes ``x.at[i].set(x[j]).at[j].set(x[i])``, the old
-``x`` is read once more after its first update.
+In such an order, arrays can be updated in place. In ``x.at[i].set(x[j]).at[j].set(x[i])``, for example, the old ``x``
+is read again after its first update.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from hlobatch.jax_primitives import ALIASES, UPDATES
 
 
 def updates_last(equations: Sequence[Any]) -> list[Any]:
-    """The equations in that order, where that can be."""
+    """The equations in such an order, as far as dependences allow it."""
     order = list(equations)
     uses = Counter(v for e in order for v in variables_among(e.invars))
     views = {v for e in order if e.primitive.name in ALIASES for v in e.outvars}
@@ -27,7 +27,7 @@ def updates_last(equations: Sequence[Any]) -> list[Any]:
 
 
 def _moved(order: list[Any], update: Any) -> list[Any]:
-    """The equations with those that read what one updates, and need not come after it, before it."""
+    """Move an update behind the later equations that read the old array and do not depend on the update."""
     at = next(i for i, e in enumerate(order) if e is update)
     later = order[at + 1 :]
     there = _lying_there(order, update)
@@ -47,7 +47,7 @@ def _moved(order: list[Any], update: Any) -> list[Any]:
 
 
 def _lying_there(order: Sequence[Any], update: Any) -> set[Any]:
-    """What lies in the memory that an equation updates, as far as what it is made of says."""
+    """The variables that share the memory of an update's operand: its aliases, such as reshaped arrays."""
     there = {update.invars[0]}
     for e in reversed(order):
         if e.primitive.name in ALIASES and not there.isdisjoint(e.outvars):

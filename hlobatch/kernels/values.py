@@ -20,9 +20,9 @@ class Value:
         shape: ``()`` for a number.
         ref: The number itself, a register or a constant; or a pointer to the first element of an array.
         root: The memory of the function that the array lies in; None for numbers, and for memory that is only read.
-        element: For an array that lies nowhere, emits the code of the element at a place.
+        element: For an array that is not in memory, emits the code of the element at a row-major position; else None.
         reads: The memory of the function that such elements are computed from.
-        is_cheap: Whether an element may as well be computed wherever it is used.
+        is_cheap: Whether computing an element again costs no more than loading it.
     """
 
     dtype: np.dtype[Any]
@@ -35,10 +35,10 @@ class Value:
 
     @property
     def roots(self) -> frozenset[str]:
-        """The memory of the function that it needs."""
+        """The memory of the function that the value is read or computed from."""
         return self.reads if self.root is None else self.reads | {self.root}
 
 
 def roots_of(values: Iterable[Value]) -> frozenset[str]:
-    """The memory of the function that some values need."""
+    """The memory of the function that some values are read or computed from."""
     return frozenset[str]().union(*(v.roots for v in values))

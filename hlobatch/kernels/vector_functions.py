@@ -1,4 +1,4 @@
-"""A function of libm -> the one of the system's library that computes it for several lanes at once, if it has one.
+"""A function of libm -> the system's vector version of it, which computes several lanes at once, if there is one.
 
 glibc's ``libmvec`` has them for the vectors of x86 and ARM; results differ from the exact ones by at most 4 units in
 the last place.
@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any, Final
 
 _LETTERS: Final = {("x86_64", 512): "e", ("x86_64", 256): "d", ("x86_64", 128): "b", ("aarch64", 128): "n"}
-"""What names have for the vectors of a processor, by their bits."""
+"""The letter for the vector extension in the names of functions, by machine and vector bits."""
 _BITS: Final = {"float": 32, "double": 64}
 
 
@@ -32,13 +32,13 @@ class VectorFunction:
 
     @classmethod
     def find(cls, name: str, operands: Sequence[str], result: str, bits: int) -> VectorFunction | None:
-        """The function of vectors, if this system has it.
+        """The vector version of a function, or None if this system has none.
 
         Args:
-            name: That of libm for numbers.
+            name: The libm function's name.
             operands: LLVM's types of its operands.
-            result: That of its result.
-            bits: Of the processor's vectors.
+            result: LLVM's type of its result.
+            bits: Bits of the processor's vectors.
         """
         letter = _LETTERS.get((platform.machine(), bits))
         if letter is None or {*operands, result} != {result} or result not in _BITS:
@@ -55,7 +55,7 @@ def has_library() -> bool:
 
 @cache
 def _library() -> Any:
-    """The library with these functions, which stays open, so that code of this process finds them."""
+    """The library of vector functions, loaded so that LLVM's engine finds its symbols; None if there is none."""
     try:
         return ctypes.CDLL("libmvec.so.1", mode=ctypes.RTLD_GLOBAL)
     except OSError:

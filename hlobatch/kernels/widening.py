@@ -1,4 +1,4 @@
-"""An instruction of LLVM on numbers of one lane -> the one that does it for all lanes of a gang, on vectors of them.
+"""An LLVM instruction on numbers of one lane -> the instruction on vectors that does the same for all lanes of a gang.
 
 ::
 
@@ -7,7 +7,7 @@
     call float @llvm.sqrt.f32    ==>   call <64 x float> @llvm.sqrt.v64f32
 
 A register has either one number for each lane (it varies) or one that is the same for all of them (it is uniform), as
-in ISPC. An instruction whose operands are all uniform stays as it is.
+in ISPC. An instruction whose operands are all uniform stays scalar.
 
 Reference: Pharr and Mark (2012), "ispc: a SPMD compiler for high-performance CPU programming".
 """
@@ -28,11 +28,11 @@ _SUFFIX: Final = re.compile(r"[if]\d+")
 
 @dataclass(frozen=True)
 class Form:
-    """How instructions of a kind are written.
+    """The syntax of a kind of instructions.
 
     Attributes:
-        pattern: What their text is like, with a group for each part.
-        operands: Groups that are operands, and the group of the type of each.
+        pattern: Matches their text, with a group for each part.
+        operands: For each operand, its group and the group of its type.
         types: Groups that are types of numbers.
     """
 
@@ -69,7 +69,7 @@ class Called:
 
     @classmethod
     def read(cls, text: str) -> Called | None:
-        """The call that an instruction is, if it is one."""
+        """The call in an instruction's text; None if it is no call."""
         if (found := _CALL.fullmatch(text)) is None:
             return None
         operands = tuple((kind, x) for kind, x in (given.split(" ") for given in found[3].split(", ") if given))
@@ -77,24 +77,24 @@ class Called:
 
     @property
     def is_intrinsic(self) -> bool:
-        """Whether LLVM has the function of vectors, too."""
+        """Whether the function is an intrinsic of LLVM, which has a vector form."""
         return self.name.startswith("llvm.")
 
     def of_vectors(self, width: int) -> str:
-        """The name that LLVM has for its function of vectors."""
+        """The name of the intrinsic's vector form."""
         return ".".join(f"v{width}{part}" if _SUFFIX.fullmatch(part) else part for part in self.name.split("."))
 
 
 def widened(text: str, width: int, operand: Callable[[str, str], str]) -> str:
-    """An instruction that is no call, for all lanes.
+    """The vector form of an instruction other than a call.
 
     Args:
         text: The instruction for one lane.
         width: Lanes in a gang.
-        operand: What gives the vector of an operand, by its type and itself.
+        operand: Gives the vector of an operand, from its type and text.
 
     Raises:
-        NoKernelError: It is of no form that is known.
+        NoKernelError: The instruction has an unknown syntax.
     """
     form, found = _form_of(text)
     changes = {found.span(group): operand(found[kind], found[group]) for group, kind in form.operands}
@@ -105,7 +105,7 @@ def widened(text: str, width: int, operand: Callable[[str, str], str]) -> str:
 
 
 def operands_of(text: str) -> list[str]:
-    """The operands of an instruction; none where it is of no form that is known."""
+    """The operands of an instruction; empty if it has an unknown syntax."""
     if (call := Called.read(text)) is not None:
         return [x for _, x in call.operands]
     for form in FORMS:
@@ -115,7 +115,7 @@ def operands_of(text: str) -> list[str]:
 
 
 def vector(kind: str, width: int) -> str:
-    """The type of a number of each lane."""
+    """The vector type with an element for each lane."""
     return f"<{width} x {kind}>"
 
 

@@ -17,16 +17,16 @@ from hlobatch.kernels.values import Value
 
 
 def clamped(e: Emitter, i: str, most: int) -> Index:
-    """An index brought between 0 and the last that is allowed."""
+    """An index clamped to 0 … ``most``."""
     if most <= 0:
         return 0
     return e.intrinsic("smin", INT64, e.intrinsic("smax", INT64, i, "0"), str(most))
 
 
 def inside(e: Emitter, index: Value, most: int) -> Index:
-    """An index brought inside of an array like ``clamped``, but by a branch, where an index is seldom outside.
+    """An index clamped like ``clamped``, but by a branch, since indices are seldom outside.
 
-    Lanes that run at once, as on a GPU, had better not branch: there, it is ``clamped``.
+    In a gang or on a GPU, where a branch makes other lanes wait, it is ``clamped``.
     """
     if most <= 0 or not _by_a_test(e, index.ref):
         return clamped(e, e.index(index), most)
@@ -43,13 +43,13 @@ def inside(e: Emitter, index: Value, most: int) -> Index:
 
 
 def _by_a_test(e: Emitter, index: str) -> bool:
-    """Whether to branch on an index being inside of an array: if it is no constant, and the lane runs by itself."""
+    """Whether to branch on an index being inside of an array: if it is not constant, and the lane runs by itself."""
     return index.startswith("%") and e.branches_alone
 
 
 def _begin(e: Emitter, indices: Sequence[Value], shape: Sequence[int], window: Sequence[int]) -> list[Index]:
-    """Where a window begins, moved so that all of it is inside of the array."""
-    sizes = zip(indices, shape, window, strict=False)  # the words of keys have no index
+    """The begin of a window, clamped so that the whole window is inside of the array."""
+    sizes = zip(indices, shape, window, strict=False)  # the axis of a key's words has no index
     found = [inside(e, i, n - w) for i, n, w in sizes]
     return found + [0] * (len(shape) - len(found))
 
@@ -80,12 +80,12 @@ class Windows:
     """How a gather or a scatter finds elements of an array.
 
     Attributes:
-        shape: Of the array.
+        shape: The array's shape.
         indices: The array of indices, whose last axis is one entry for each of ``to_axes``.
-        to_axes: The axes of the array that these are of.
-        batching: Pairs of an axis of the array and one of ``indices`` that go together.
-        window: For each axis of the array, how far a window reaches.
-        inside_axes: The axes of the array that a window has.
+        to_axes: For each entry of an index, the axis of the array that it is for.
+        batching: Pairs of batch axes, one of the array and one of ``indices``.
+        window: For each axis of the array, the size of a window.
+        inside_axes: The axes of the array that remain in a window, which are not collapsed.
     """
 
     shape: tuple[int, ...]
@@ -98,14 +98,14 @@ class Windows:
     def find(
         self, e: Emitter, batch: Sequence[Index], inside: Sequence[Index], *, clamp: bool, as_written: bool = False
     ) -> tuple[list[Index], str]:
-        """The index of an element, and whether all of its window is inside of the array.
+        """The index of an element, and the register that says whether its whole window is inside of the array.
 
         Args:
             e: The emitter.
-            batch: Which window it is in.
-            inside: The index there.
-            clamp: Whether windows are moved inside.
-            as_written: Whether indices count from the end where they are negative, and do not here.
+            batch: The index of the window.
+            inside: The element's index within the window.
+            clamp: Whether windows are moved to be inside of the array.
+            as_written: Whether to use indices as the user wrote them, without adding the length to negative ones.
         """
         at: list[Index] = [0] * len(self.shape)
         is_inside = "true"
@@ -135,9 +135,9 @@ class Windows:
         *,
         clamp: bool,
     ) -> None:
-        """``body(place)`` of an element if its window is inside of the array.
+        """``body(place)`` with an element's position, if its window is inside of the array.
 
-        Where the indices are numbers of their own, they are most often inside as they are written.
+        Indices that are in registers are first tested as the user wrote them, since negative ones are rare.
         """
         if clamp or not self.indices.is_cheap or not e.branches_alone:
             at, is_inside = self.find(e, batch, inside, clamp=clamp)
@@ -159,7 +159,7 @@ class Windows:
 
 
 def _filler(dtype: Any, wanted: Any) -> Any:
-    """What is read outside of an array."""
+    """The value that a gather gives for windows outside of the array, unless the user gives one."""
     if wanted is not None:
         return wanted
     if is_float(dtype) or is_complex(dtype):
@@ -173,7 +173,7 @@ def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
     x, indices = values
     numbers = p["dimension_numbers"]
     offset_axes, window = list(numbers.offset_dims), list(p["slice_sizes"])
-    if len(window) < len(x.shape):  # keys: their words are an axis of every window
+    if len(window) < len(x.shape):  # the axis of a key's words is in every window
         offset_axes, window = [*offset_axes, len(shape) - 1], [*window, x.shape[-1]]
     gone = {*numbers.collapsed_slice_dims, *numbers.operand_batching_dims}
     windows = Windows(
@@ -203,13 +203,16 @@ def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
 
 
 def _scatter(combine: str | None) -> Rule:
-    """Windows that reach out of the array are dropped, or moved inside if the mode says so."""
+    """The rule of a scatter.
+
+    Windows that are not inside of the array are dropped, or moved inside in the mode ``CLIP``.
+    """
 
     def emit(e: Emitter, p: Params, values: Values, out: Out) -> Values:
         x, indices, updates = values[0], values[1] if values[1].is_cheap else e.forced(values[1]), values[2]
         numbers = p["dimension_numbers"]
         window_axes = list(numbers.update_window_dims)
-        if len(updates.shape) > len(window_axes) + len(indices.shape) - 1:  # the words of keys
+        if len(updates.shape) > len(window_axes) + len(indices.shape) - 1:  # the axis of a key's words
             window_axes.append(len(updates.shape) - 1)
         gone = {*numbers.inserted_window_dims, *numbers.operand_batching_dims}
         inside_axes = [axis for axis in range(len(x.shape)) if axis not in gone]
