@@ -16,23 +16,16 @@ from __future__ import annotations
 
 import ast
 import types
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from hlobatch.analysis.aliases import AnotherName
 from hlobatch.analysis.facts import of_code
-from hlobatch.diagnostics import HloBatchError
-from hlobatch.frontend.builtins import is_array
 from hlobatch.frontend.callees import static_value
 from hlobatch.frontend.changes import rebinding
 from hlobatch.frontend.scopes import root_of, stored_names, target_names, with_parts
+from hlobatch.frontend.straight_line import StraightLineLowering
 from hlobatch.frontend.syntax import helper, load
-from hlobatch.ir.growing import Growing
-from hlobatch.ir.value import Collection
-
-if TYPE_CHECKING:
-    from hlobatch.frontend.to_cfg import FunctionLowering
 
 _HARMLESS: Final = frozenset(
     {abs, all, any, bool, dict, enumerate, filter, isinstance, len, list, map, max, min, range, reversed, set, sorted}
@@ -42,23 +35,7 @@ _HARMLESS: Final = frozenset(
 _SCOPES: Final = (ast.Lambda, ast.FunctionDef, ast.comprehension)
 
 
-def numbered(value: Any, error: HloBatchError) -> Any:
-    """A container whose items are found by their numbers, in the order in which a loop comes by them.
-
-    Raises:
-        HloBatchError: It is none.
-    """
-    is_one = type(value) in (list, tuple, deque) or is_array(value)
-    if not is_one and not (isinstance(value, Collection) and isinstance(value, Growing) and not _has_keys(value)):
-        raise error
-    return value
-
-
-def _has_keys(value: Any) -> bool:
-    return issubclass(getattr(value, "python", list), (dict, set))
-
-
-def of_items(lowering: FunctionLowering, loop: ast.For) -> ast.For:
+def of_items(lowering: StraightLineLowering, loop: ast.For) -> ast.For:
     """A loop, with its items as places where its body changes them by a name."""
     found = lowering.callees.facts.of(AnotherName, of_code(lowering.location(loop.target)))
     names = [name for name in target_names(loop.target) if found is not None and name in found.variables]
@@ -105,7 +82,7 @@ def _loop(loop: ast.For, target: ast.expr, over: ast.expr, body: list[ast.stmt])
     return ast.copy_location(ast.For(target, over, body, loop.orelse, None), loop)
 
 
-def _gone_over(lowering: FunctionLowering, loop: ast.For, variable: str) -> ast.expr | None:
+def _gone_over(lowering: StraightLineLowering, loop: ast.For, variable: str) -> ast.expr | None:
     """What the values of a variable are items of, where a loop goes over it, with or without others."""
 
     def of(target: ast.expr, over: ast.expr) -> ast.expr | None:
@@ -125,7 +102,7 @@ def _gone_over(lowering: FunctionLowering, loop: ast.For, variable: str) -> ast.
 
 
 def of_name(
-    lowering: FunctionLowering, node: ast.stmt, behind: Sequence[ast.stmt]
+    lowering: StraightLineLowering, node: ast.stmt, behind: Sequence[ast.stmt]
 ) -> tuple[ast.stmt, list[ast.stmt]] | None:
     """An assignment and the statements behind it, with places in place of names; None if that is not wanted."""
     if not isinstance(node, ast.Assign) or len(node.targets) != 1:
@@ -161,7 +138,7 @@ def _replaced(node: Any, old: ast.expr, new: ast.expr) -> Any:
     return new if node is old else with_parts(node, lambda part: _replaced(part, old, new))
 
 
-def _with_kept_keys(lowering: FunctionLowering, path: ast.expr, kept: list[tuple[str, ast.expr]]) -> ast.expr:
+def _with_kept_keys(lowering: StraightLineLowering, path: ast.expr, kept: list[tuple[str, ast.expr]]) -> ast.expr:
     """A path with variables for keys that are computed, each of which keeps its value."""
     match path:
         case ast.Attribute(value, name):
@@ -176,7 +153,7 @@ def _with_kept_keys(lowering: FunctionLowering, path: ast.expr, kept: list[tuple
 
 
 def written_out(
-    lowering: FunctionLowering, variable: str, place: ast.expr, body: Sequence[ast.stmt]
+    lowering: StraightLineLowering, variable: str, place: ast.expr, body: Sequence[ast.stmt]
 ) -> list[ast.stmt] | None:
     """Statements with a place for each read of a variable; None if it may not be the place of that value in all."""
     root = root_of(place)
@@ -224,7 +201,7 @@ def _copied(node: Any) -> Any:
     return type(node)(**dict(ast.iter_fields(node)))
 
 
-def _may_move(lowering: FunctionLowering, place: ast.expr, named: set[str], parts: Iterable[ast.AST]) -> bool:
+def _may_move(lowering: StraightLineLowering, place: ast.expr, named: set[str], parts: Iterable[ast.AST]) -> bool:
     """Whether code may put another object into a place, or into one that it is a part of."""
     held = [ast.dump(one) for one in _prefixes(place)]
     seen = {name for name, one in lowering.scope.items() if not named.isdisjoint({*one.captured, *one.bound})}

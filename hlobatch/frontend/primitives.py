@@ -19,7 +19,6 @@ from hlobatch.analysis import lane_failures, optional, tracing
 from hlobatch.analysis.identity import fresh
 from hlobatch.frontend import builtins as batched_builtins
 from hlobatch.frontend import (
-    by_place,
     calls,
     choices,
     container_methods,
@@ -33,6 +32,7 @@ from hlobatch.frontend import (
     iteration,
     members,
     nested,
+    numbered_items,
     possible_items,
     python_numbers,
     ranges,
@@ -91,7 +91,7 @@ HELPERS: Final = {
     "__hb_fresh": fresh,
     "__hb_slice": slice_of,
     "__hb_own": stores.own,
-    "__hb_numbered": by_place.numbered,
+    "__hb_numbered": numbered_items.numbered,
     "__hb_stored": stores.stored,
     "__hb_part": stores.part,
     "__hb_part_to_change": stores.part_to_change,
