@@ -1,4 +1,4 @@
-"""The name of a platform that is no CPU and no GPU, such as TPUs -> its target: lanes in a loop, and held stacks."""
+"""The name of a platform other than CPUs and GPUs, such as TPUs -> its target: XLA's loop, with held stacks."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from hlobatch.targets.profile import Profile, own
 from hlobatch.targets.target import Target
 
 BUSY_LANES: Final = 65_536
-"""Lanes that keep a machine busy of which nothing is known but that it computes for thousands of lanes at a time."""
+"""Lanes that keep an unknown machine busy, which is assumed to compute thousands of lanes at a time."""
 
 
 def accelerator(platform: str) -> Target:
-    """The target that a platform is: a machine that divides among its cores what all lanes do."""
+    """The target of a platform whose machines divide the work of all lanes among their cores."""
     costs = LoopCosts(own(platform) or Profile(platform, busy_lanes=BUSY_LANES))
     return Target(platform, costs, holds_stacks=True)

@@ -1,4 +1,7 @@
-"""A lowered program -> whether each lane runs by itself, some in a gang, or all in XLA's loop over them; and why."""
+"""A lowered program -> the decision, with a reason.
+
+Lanes by themselves, lanes in gangs, or XLA's loop over all lanes.
+"""
 
 from __future__ import annotations
 
@@ -14,15 +17,15 @@ from hlobatch.targets.work import Work
 
 
 class Verdict(NamedTuple):
-    """What is said of a program.
+    """The decision how the lanes of a program run.
 
     Attributes:
-        by_themselves: Whether lanes run code of their own, and not in XLA's loop.
-        reason: Why, in words.
-        is_gang: Whether several lanes run that code at once, in the vectors of a thread.
-        few: Inputs of a batch up to which each lane runs by itself in any case, …
-        many: … and from which it does, if there are such.
-        few_in_loop: Whether that few lanes run in the loop after all, which calls LAPACK for them.
+        by_themselves: Whether lanes run code of their own (a kernel), and not in XLA's loop.
+        reason: The reason, in words.
+        is_gang: Whether that code runs several lanes at once, in the vectors of a thread.
+        few: Largest size of a batch for which each lane runs by itself whatever the other fields say.
+        many: Smallest size of a batch for which each lane runs by itself; None if there is none.
+        few_in_loop: Whether batches up to ``few`` run in XLA's loop instead, which calls LAPACK for them.
     """
 
     by_themselves: bool
@@ -33,7 +36,7 @@ class Verdict(NamedTuple):
     few_in_loop: bool = False
 
     def of_batch(self, size: Any) -> Verdict:
-        """What is said of a batch, whose size may be symbolic."""
+        """The decision for a batch of a size; the decision itself if the size is symbolic."""
         if not isinstance(size, int) or (self.by_themselves and not self.is_gang):
             return self
         if size <= self.few and self.few_in_loop:
@@ -48,10 +51,10 @@ class Verdict(NamedTuple):
 @final
 @dataclass(frozen=True)
 class LaneCosts:
-    """What work costs in a loop over all lanes and in a lane by itself, in operations on one number.
+    """The costs of work in XLA's loop over all lanes, in a lane by itself and in a gang, in operations on one number.
 
-    Where lanes are in step, several of them are computed at a time, but blocks for more lanes than stand there; each
-    element that is pushed, popped or found by index is moved by itself. Fitted to the workloads of
+    In XLA's loop several lanes are computed at a time, but a block is also computed for lanes that are not at it, and
+    each element that is pushed, popped or accessed by index is moved by itself. Fitted to the workloads of
     ``benchmarks/kernels.py``.
 
     Attributes:
@@ -59,55 +62,62 @@ class LaneCosts:
         of_memory: Numbers that XLA's loop computes in the time in which a lane by itself computes one: each operation
             reads its operands from memory and writes its result. Mandelbrot, Collatz's numbers and a stiff equation,
             1,000 lanes each, take 0.9 times as long in it as lanes by themselves (2026-11).
-        idle: Times as many lanes as have a use for it that it computes a block for, …
-        idle_per_block: … for each block, if that is more. Lanes whose loops end after other turns are all over the
-            program; where they recurse, they come together again. Loops of a user's over a list that grows take 3.4
-            times as long so for its sum and its greatest item, with 12 blocks, and 10 times for a search, with 18.
-        read: What it takes there to find an element by index; where it is one of a row, each of them.
-        update: What it takes there to change one.
-        saved: What it takes there to push or pop an element.
-        product: What a multiplication of a contraction takes there; a library does many at a time.
-        function: What a function of a float takes.
-        own_product: What a multiplication of a contraction takes a lane by itself.
-        own_place: What it takes a lane by itself to find an element, or to change it.
-        own_saved: What it takes it to push or pop one.
-        call: What a call of LAPACK takes there for each lane, besides its multiplications, …
-        factored: … and a multiplication of a factorization, which is an operation of a lane by itself, too.
-        gang_factored: The same in a gang, for each lane.
-        own_call: What a factorization takes a lane by itself besides these.
-        most_rows: Rows up to which matrices that are factored may have them: with 128, a Gaussian process takes a lane
-            1.1 times as long as LAPACK does, with 256 1.6 times. As these, measured by
-            ``python -m benchmarks.factorizations`` (2026-11).
-        turn: What a turn of the loop takes besides what it computes, from which so few lanes as that would do in this
-            time had better run by themselves: some dozens of kernels are started. Lanes do the work of a turn one after
-            the other, and the loop at once.
-        gain: Times as long as a lane by itself that lanes in step have to take, for which the code of a lane is made.
-            The k-d tree, with 1.39, is 1.4 to 1.6 times as fast with it; NUTS on a funnel, with 1.26, gains nothing,
-            and on a hierarchical model, with 1.22, it takes 1.8 times as long.
-        gain_back: The same of a program that also goes back, in which lanes part: half of them go forward while others
-            go back. The recursion of two calls in ``benchmarks/gradients.py``, with 1.2, is 7 times as fast.
-        gang_number: What an operation on numbers takes a gang for each lane, …
-        gang_function: … the same of a function that a library computes: 1 where that has none for vectors, …
-        gang_wide: … one on an element of arrays, which XLA computes several of with what it has in registers, …
-        gang_product: … and a multiplication of a contraction. With these three, the workloads that gangs are chosen
-            for (``benchmarks/kernels.py``, ``benchmarks/nuts``) were fitted on two cores with vectors of 512 bits
-            (2026-11).
-        gang_blocks: Blocks up to which a gang is chosen: of more, nothing was measured.
-        gang_elements: Elements up to which an array of each lane may have them: those of a gang lie in caches.
-        gang_rows_of: The same of one of which lanes only read or change some elements at a time, as a sampler does with
-            draws, and numbers for them: with 2,048, a draw of eight schools takes 0.75 of the processor's time of
-            XLA's loop for 64 chains, and 0.98 for 1,024 (2026-11).
-        gang_rows: Rows up to which a matrix may have them that is factored: of more, a lane by itself is as fast.
-        few_of_a_gang: Inputs up to which one lane after the other is as fast as a gang, most of which is idle then, …
-        few_of_arrays: … and the same of a gang that has more to do than to compute numbers.
-        core_elements: Elements of 32 bits that the largest cache of a core holds. Where lanes have more in matrices of
-            their own, the loop over all fetches them in each turn, and a lane by itself only once.
-        own_matrix: Elements of one such matrix from which that counts. The loop of conjugate gradients takes 1.4 to 2.4
-            times as long as lanes with matrices of 64 × 64 to 200 × 200 that fill the cache twice or more, half to 0.7
-            as long where they do not, and the same with 40 × 40, on two cores with 2 MB each (2026-11).
-        own_products: Multiplications for each of its elements up to which it is such a matrix. More are of one that
-            all lanes share, whose result is long, as in a regression; chosen by judgement (2026-11).
-        gang_gain: Times as long as a gang that XLA's loop has to take.
+        idle: Lanes that a block of XLA's loop is computed for, per lane that is at it. The larger of this number and of
+            the next one, times the number of blocks, is used.
+        idle_per_block: The same ratio per block of the program. Lanes whose loops end after different numbers of turns
+            are spread over all blocks; lanes that recurse come together again. A user's loops over a growing list take
+            3.4 times as long for its sum and its greatest item, with 12 blocks, and 10 times for a search, with 18.
+        read: The cost in XLA's loop of a read by index; for a row, of each of its elements.
+        update: The cost in XLA's loop of an update by index.
+        saved: The cost in XLA's loop of pushing or popping an element.
+        product: The cost in XLA's loop of a multiplication in a contraction; a library does many at a time.
+        function: The cost of a function of a float.
+        own_product: The cost in a lane by itself of a multiplication in a contraction.
+        own_place: The cost in a lane by itself of a read or update by index.
+        own_saved: The cost in a lane by itself of pushing or popping an element.
+        call: The cost in XLA's loop of a call of LAPACK for each lane, besides its multiplications.
+        factored: The cost of a multiplication in a factorization, in XLA's loop and in a lane by itself.
+        gang_factored: The cost of such a multiplication for each lane of a gang.
+        own_call: The cost of a factorization in a lane by itself, besides its multiplications.
+        most_rows: Largest number of rows of a matrix that a kernel factors: with 128 rows, a Gaussian process takes a
+            lane 1.1 times as long as LAPACK, with 256 rows 1.6 times. This and the costs of factorizations were
+            measured by ``python -m benchmarks.factorizations`` (2026-11).
+        turn: The cost of a turn of XLA's loop besides its computations, for starting some dozens of kernels. Batches
+            whose lanes together cost less than this run by themselves.
+        gain: The ratio of the cost of lanes in step to that of a lane by itself from which lanes run by themselves. The
+            k-d tree, with a ratio of 1.39, is 1.4 to 1.6 times as fast then; NUTS on a funnel, with 1.26, gains
+            nothing, and on a hierarchical model, with 1.22, it takes 1.8 times as long.
+        gain_back: The same ratio for programs with tapes (reverse mode), whose lanes diverge: half of them go forward
+            while others go back. The recursion of two calls in ``benchmarks/gradients.py``, with 1.2, is 7 times as
+            fast by itself.
+        gang_number: The cost of an operation on numbers, for each lane of a gang.
+        gang_function: The cost of a library function, relative to ``function``, for each lane of a gang; 1 if the
+            library has no vector functions.
+        gang_wide: The cost of an operation on an element of an array, for each lane of a gang; XLA's loop computes
+            several such operations without storing results between them.
+        gang_product: The cost of a multiplication in a contraction, for each lane of a gang. This cost, ``gang_number``
+            and ``gang_wide`` were fitted to the workloads that gangs are chosen for (``benchmarks/kernels.py``,
+            ``benchmarks/nuts``) on two cores with vectors of 512 bits (2026-11).
+        gang_blocks: Largest number of repeated blocks for which a gang is chosen; more were not measured.
+        gang_elements: Largest number of elements of an array of a lane for which a gang is chosen, since the arrays of
+            all its lanes have to stay in caches.
+        gang_rows_of: The same limit for an array of which lanes only read or change some elements at a time, such as a
+            sampler's draws and their random numbers: with 2,048 elements, a draw of eight schools takes 0.75 of the
+            processor time of XLA's loop for 64 chains, and 0.98 for 1,024 (2026-11).
+        gang_rows: Largest number of rows of a matrix that a gang factors; with more, a lane by itself is as fast.
+        few_of_a_gang: Largest number of inputs for which lanes one after the other are as fast as a gang, most of whose
+            lanes would be idle.
+        few_of_arrays: The same number for programs with arrays, stacks or accesses by index.
+        core_elements: Elements of 32 bits that the largest cache of a core holds. If matrices of all lanes have more,
+            XLA's loop fetches them in each turn, and a lane by itself only once.
+        own_matrix: Smallest number of elements of a lane's matrix for which this is taken into account. The loop of
+            conjugate gradients takes 1.4 to 2.4 times as long as lanes by themselves with matrices of 64 × 64 to
+            200 × 200 that fill the cache twice or more, 0.5 to 0.7 times if they fit in it, and the same time with
+            40 × 40, on two cores with 2 MB each (2026-11).
+        own_products: Largest number of multiplications per element of the largest variable for which that variable is
+            taken to be such a matrix. More multiplications come from a matrix that all lanes share and whose product is
+            long, as in a regression; chosen by judgement (2026-11).
+        gang_gain: The ratio of the cost of XLA's loop to that of a gang from which a gang is chosen.
     """
 
     vector: float = 8
@@ -147,15 +157,15 @@ class LaneCosts:
 
     @property
     def without_gangs(self) -> LaneCosts:
-        """The same of a machine on which no gangs run."""
+        """These costs for a machine on which no gangs run."""
         return replace(self, gang_blocks=0)
 
     def in_step(self, work: Work, blocks: int, at_a_time: float) -> float:
-        """The cost of one lane's work where lanes do the same, with so many blocks that they come to again and again.
+        """The cost of one lane's work if lanes run in step, with masked blocks.
 
         Args:
             work: The work.
-            blocks: The blocks.
+            blocks: The number of repeated blocks (those on a cycle).
             at_a_time: Numbers that are computed in the time in which a lane by itself computes one.
         """
         idle = self.idle if work.saved or work.taped else max(self.idle, self.idle_per_block * blocks)
@@ -171,14 +181,14 @@ class LaneCosts:
         return self.in_step(work, blocks, self.of_memory)
 
     def of_lane(self, work: Work) -> float:
-        """The cost of the work in a lane by itself."""
+        """The cost of one lane's work in a lane by itself."""
         wide = (work.wide + self.function * work.polynomials) / self.vector + self.own_product * work.products
         wide += self.own_call * work.calls + self.factored * work.factored_in_lane
         numbers = work.whole + work.floats + wide + self.function * work.functions
         return numbers + self.own_place * (work.reads + work.updates) + self.own_saved * (work.saved + work.taped)
 
     def judge(self, program: Program) -> Verdict:
-        """How the lanes of a program with explicit stacks had better run, and few of them."""
+        """The decision for a program with explicit stacks, for batches of any size."""
         blocks = len(repeated_blocks(program))
         if not blocks:
             return Verdict(False, "no lane goes back to a block")
@@ -195,15 +205,15 @@ class LaneCosts:
         return many._replace(few=few, many=self.core_elements // largest + 1 if fetched else None)
 
     def _fit_a_gang(self, program: Program, largest: int) -> bool:
-        """Whether the arrays of a gang's lanes lie in caches."""
+        """Whether the arrays of a gang's lanes are small enough for caches."""
         if largest <= self.gang_elements:
             return True
-        as_a_whole = {v for op in program.ops if op.uses for v in taken_as_a_whole_by(op)}  # not what is made as zeros
+        as_a_whole = {v for op in program.ops if op.uses for v in taken_as_a_whole_by(op)}  # not initial zeros
         whole = max((elements(program.var_defs[v]) for v in as_a_whole & program.var_defs.keys()), default=0)
         return whole <= self.gang_elements and largest <= self.gang_rows_of
 
     def _of_many(self, work: Work, blocks: int, *, fits_gangs: bool) -> Verdict:
-        """How lanes that do some work in each turn had better run, where there are many."""
+        """The decision for batches of many lanes, from the work of a lane in each turn."""
         own = max(self.of_lane(work), 1)
         if not work.saved and not work.reads + work.updates:
             reason = "nothing but numbers is computed, of several lanes at a time"
@@ -225,14 +235,14 @@ class LaneCosts:
         return Verdict(is_worth_it, f"a loop over all lanes would take {times:.1f} times as long")
 
     def of_gang(self, work: Work) -> float:
-        """The cost of one lane's work in a gang, of which all lanes are busy."""
+        """The cost of one lane's work in a gang whose lanes are all busy."""
         numbers = work.whole + work.floats + self.function * work.polynomials
         cost = self.gang_number * numbers + self.gang_function * self.function * work.functions
         cost += self.gang_wide * work.wide + self.gang_product * work.products + self.gang_factored * work.factored
         return cost + self.read * work.reads + self.update * work.updates + self.own_saved * work.saved
 
     def gain_of_gangs(self, work: Work) -> float:
-        """How many times as long as in gangs work takes in a loop over all lanes, where idle lanes are as many."""
+        """The time of work in XLA's loop relative to that in gangs, assuming the same share of idle lanes."""
         functions = self.function * (work.functions + work.polynomials)
         loop = (work.whole + work.floats + work.wide + functions) / self.of_memory
         loop += self.call * work.calls + self.factored * work.factored
@@ -242,6 +252,6 @@ class LaneCosts:
 
 
 def largest_of_lanes(program: Program) -> int:
-    """Elements of the largest variable of which each lane has its own."""
+    """The number of elements of the largest variable that is not shared."""
     own = [kind for v, kind in program.var_defs.items() if program.alloc(v) is not Alloc.SHARED]
     return max((elements(kind) for kind in own), default=0)

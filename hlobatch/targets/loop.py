@@ -1,9 +1,9 @@
-"""What was measured of a machine -> the costs of XLA's loop over all lanes there, by which a strategy is chosen.
+"""A machine's profile -> the costs of XLA's loop over all lanes there, by which a strategy is chosen.
 
-Some costs follow from a machine's profile: they are how many operations take as long as something else does. An
-operation is an operation on one number of one lane. The others are numbers of lanes, of turns and of inputs, and ratios
-of them, which are the same on every machine. They were fitted to the workloads of ``benchmarks/`` in 2026-11 with jax
-0.10, on two cores of a server with AVX-512 and on two with AVX2.
+Some costs follow from the profile: they are times, expressed as the number of operations (on one number of one lane)
+that take as long. The others are numbers of lanes, turns and inputs, and ratios of them, which are the same on every
+machine. They were fitted to the workloads of ``benchmarks/`` in 2026-11 with jax 0.10, on two cores of a server with
+AVX-512 and on two with AVX2.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ class Flight(NamedTuple):
     """How many lanes are in flight.
 
     Attributes:
-        most: Lanes at once, so many that what they keep stays in the cache.
-        enough: Lanes that keep the machine busy: with fewer, a queue of inputs does not pay.
+        most: Largest number of lanes at once, whose state still stays in the cache.
+        enough: Smallest number of lanes that keeps the machine busy: with fewer, a queue of inputs does not pay.
     """
 
     most: int
@@ -28,11 +28,11 @@ class Flight(NamedTuple):
 
 
 class Worth(NamedTuple):
-    """What is worth a thread of its own.
+    """The size of a part of a batch that pays for a thread of its own.
 
     Attributes:
-        inputs: At least so many.
-        turns: Turns over all blocks that such a part makes. A thread pays if they take longer than to start it.
+        inputs: Smallest number of inputs of the part.
+        turns: Assumed number of turns over all blocks of the part. A thread pays if they take longer than its start.
     """
 
     inputs: int
@@ -42,31 +42,32 @@ class Worth(NamedTuple):
 @final
 @dataclass(frozen=True)
 class LoopCosts:
-    """The costs, and what was fitted.
+    """The costs of XLA's loop: the machine's profile, and fitted constants.
 
     Attributes:
-        profile: What was measured of the machine.
-        typical_step: Times as long as the step that was measured takes one of a typical program, which has more blocks,
-            and more kernels in each.
-        cheap_lanes: Lanes that can go through every block of a cheap program in the time that it takes to find one.
-        lanes: Of a program of which blocks are tested. Many fewer leave vectors and kernels badly used.
-        swept_lanes: Of a cheap program at most, without stacks.
-        swept_stack_lanes: Of a cheap program with stacks, which XLA pushes and pops lane by lane: a lane costs nearly
-            as much among few as among many.
-        queue_inputs_per_lane: From which a queue pays.
-        once_bytes: Of the largest array of all lanes, where each input goes through every block once.
-        turns_per_test: Turns over all blocks between two tests of whether any lane is left, where such a test starts a
-            kernel.
-        looping: What is worth a thread where lanes loop; a loop may turn but a few hundred times.
-        recursive: What is worth one where lanes recurse, and so run their blocks many times.
-        matrix_inputs: That are worth fetching a matrix that does not stay in a core's cache.
-        handed_over_elements_per_operation: Of an argument that no lane assigns, per operation of a turn, from which to
-            copy a part of it takes longer than several turns. A lane's own matrix of some size that is multiplied by a
-            vector in each turn has about two.
-        queue_inputs_where_much_is_handed_over: Per lane, from which a queue pays where there is such an argument: what
-            an input that takes a lane brings with it is copied, and arrays of so many inputs stay in larger caches.
-        cheap_lanes_per_done: One in so many lanes is done before those that are take new inputs, in a cheap program.
-        lanes_per_done: One in so many lanes is done before that in any other, where an idle lane costs more.
+        profile: The measurements of the machine.
+        typical_step: The time of a step of a typical program relative to the measured step, which has fewer blocks and
+            kernels.
+        cheap_lanes: Lanes for which running every block of a cheap program takes as long as dispatching to one block.
+        lanes: Lanes in flight of a program that tests which block runs. With far fewer, vectors and kernels are badly
+            used.
+        swept_lanes: Largest number of lanes in flight of a cheap program without stacks.
+        swept_stack_lanes: Lanes in flight of a cheap program with stacks, which XLA pushes and pops lane by lane, so
+            that a lane costs nearly as much among few as among many.
+        queue_inputs_per_lane: Inputs per lane from which a queue pays.
+        once_bytes: Largest size of the largest array of all lanes, if each input runs every block once.
+        turns_per_test: Turns over all blocks between two tests whether any lane is left, if a test starts a kernel.
+        looping: The part that pays for a thread if lanes loop; a loop may make only a few hundred turns.
+        recursive: The part that pays for a thread if lanes recurse, and so run their blocks many times.
+        matrix_inputs: Smallest number of inputs of a part if a matrix is too large for a core's cache, so that they
+            share each fetch of it.
+        handed_over_elements_per_operation: Elements of an argument that no lane assigns, per operation of a turn, from
+            which copying a lane's part of it takes longer than several turns. A lane's own matrix of moderate size that
+            is multiplied by a vector in each turn has about two.
+        queue_inputs_where_much_is_handed_over: Inputs per lane from which a queue pays with such an argument, since
+            the part of each new input is copied, and arrays of that many inputs stay in larger caches only.
+        cheap_lanes_per_done: In a cheap program, lanes that are done take new inputs once they are one in this many.
+        lanes_per_done: The same number for other programs, where an idle lane costs more.
     """
 
     profile: Profile
@@ -88,29 +89,30 @@ class LoopCosts:
 
     @cached_property
     def step_operations(self) -> float:
-        """Operations of all lanes together that take as long as to find a block and start its kernels."""
+        """Operations, of all lanes together, that take as long as dispatching to a block and starting its kernels."""
         return self.typical_step * self.profile.operations("kernel_ns")
 
     @cached_property
     def cheap_operations(self) -> float:
-        """Operations and stored elements per lane, of all blocks together, up to which a program is cheap.
+        """Largest cost of a cheap program: operations and stored elements per lane of all its blocks together.
 
-        As many lanes as there are at least run every block of such a program in the time that it takes to find one.
+        Then ``cheap_lanes`` lanes (or ``busy_lanes`` of the machine, if more) run every block in the time of one
+        dispatch.
         """
-        # Where kernels were not measured, a step counts as many operations as on the server, and so do lanes.
+        # Without a measured `kernel_ns`, `step_operations` is the server's, and the server's number of lanes fits it.
         lanes = self.cheap_lanes if self.profile.kernel_ns is None else max(self.cheap_lanes, self.profile.busy_lanes)
         return self.step_operations / lanes
 
     @cached_property
     def test_operations(self) -> float:
-        """Operations of all lanes together that take as long as the host waits at each test; 0 where it does not."""
+        """Operations, of all lanes together, that take as long as the host waits at a test; 0 if it does not wait."""
         return 0.0 if self.profile.test_ns is None else self.profile.operations("test_ns")
 
     def thread_operations(self, worth: Worth) -> float:
-        """Operations of a turn over all blocks that are worth a thread, for all its lanes together."""
+        """Operations of a turn over all blocks, of all lanes of a part, from which the part pays for a thread."""
         return self.profile.operations("thread_ns") / worth.turns
 
     @cached_property
     def matrix_bytes(self) -> int:
-        """Bytes of a matrix that a core fetches anew for each product, from which inputs had better share it."""
+        """Bytes of a matrix from which it does not stay in a core's cache, so that inputs had better share a fetch."""
         return self.profile.core_bytes or server().core_bytes or 0

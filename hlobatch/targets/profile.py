@@ -1,7 +1,7 @@
-"""A JSON file of what was measured on one machine -> the profile that the costs of a target follow from.
+"""A JSON file of measurements of one machine -> the profile that the costs of a target follow from.
 
 ``python -m benchmarks.calibrate`` measures a machine and writes such a file; ``HLOBATCH_PROFILE`` names the one to use.
-Those in ``profiles/`` are of the machines on which the rules of ``strategy/`` were tried.
+The files in ``profiles/`` are of the machines on which the rules of ``strategy/`` were tried.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ PROFILES: Final = Path(__file__).with_name("profiles")
 @final
 @dataclass(frozen=True)
 class Profile:
-    """What was measured of a machine. A quantity that is None was not measured there.
+    """Measurements of a machine. A quantity that is None was not measured there.
 
     Attributes:
-        platform: Of the machine, in JAX's words.
+        platform: JAX's name of the machine's platform.
         machine: Its name, for a reader.
         measured: The date, as ``YYYY-MM-DD``.
         jax: The version of JAX.
-        operation_ns: Nanoseconds for an operation on one number of one lane, where a turn of the loop works on so many
-            lanes that nothing else counts.
-        kernel_ns: Nanoseconds that a turn takes besides its operations, where it starts kernels.
+        operation_ns: Nanoseconds for an operation on one number of one lane, with so many lanes that other costs of a
+            turn are negligible.
+        kernel_ns: Nanoseconds of a turn besides its operations, for starting kernels.
         thread_ns: Nanoseconds for giving a part of a batch to another thread and waiting for it.
-        test_ns: Nanoseconds that the host waits for the device at each test of whether a loop goes on; None as well
-            where the loop is run by the device itself.
-        busy_lanes: Lanes that keep the machine busy whatever each of them does; 0 where a few vectors of them do.
+        test_ns: Nanoseconds that the host waits for the device at each test whether a loop goes on; also None if the
+            device itself runs the loop.
+        busy_lanes: Lanes that keep the machine busy, however little each does; 0 if a few vectors of lanes do.
         core_bytes: Size in bytes of the largest cache that each core has for itself.
     """
 
@@ -52,7 +52,7 @@ class Profile:
     core_bytes: int | None = None
 
     def __post_init__(self) -> None:
-        for field in fields(self):  # whose annotations are texts, as of all modules here
+        for field in fields(self):  # `field.type` is a string, since annotations are not evaluated
             value = getattr(self, field.name)
             wanted = _WANTED[field.type]
             if not wanted.holds(value):
@@ -80,11 +80,11 @@ class Profile:
         path.write_text(json.dumps(measured, indent=2) + "\n", encoding="utf-8")
 
     def operations(self, quantity: str) -> float:
-        """How many operations on one number take as long as a quantity of this machine, or as on the server.
+        """The number of operations on one number that take as long as a quantity of this machine.
 
         Args:
-            quantity: The name of an attribute in nanoseconds. It is the server's, too, if either it or the time of an
-                operation was not measured here.
+            quantity: The name of an attribute in nanoseconds. The ratio of the server is used if either the quantity or
+                the time of an operation was not measured here.
         """
         time = getattr(self, quantity)
         if time is None or self.operation_ns is None:
@@ -100,7 +100,7 @@ def _is_number(value: Any, *kinds: type) -> bool:
 
 
 class _Wanted(NamedTuple):
-    """What a quantity of some type has to be."""
+    """The check of a quantity of some type, and its description for messages."""
 
     said: str
     holds: Callable[[Any], bool]
@@ -112,7 +112,7 @@ _WANTED: Final[dict[Any, _Wanted]] = {
     "int | None": _Wanted("a whole number above zero", lambda v: v is None or (_is_number(v, int) and v > 0)),
     "float | None": _Wanted("a number above zero", lambda v: v is None or (_is_number(v, int, float) and v > 0)),
 }
-"""By the annotation of an attribute."""
+"""For each annotation of an attribute, the check of its value."""
 
 
 def _found(given: Any, known: set[str]) -> str:
@@ -124,18 +124,18 @@ def _found(given: Any, known: set[str]) -> str:
 
 @cache
 def server() -> Profile:
-    """The machine whose profile stands in for what another one lacks."""
+    """The profile of the machine that stands in for what was not measured on another one."""
     return Profile.read(PROFILES / "server.json")
 
 
 @cache
 def h100() -> Profile:
-    """The GPU on which the rules were tried."""
+    """The profile of the GPU on which the rules were tried."""
     return Profile.read(PROFILES / "h100.json")
 
 
 def own(platform: str) -> Profile | None:
-    """The profile that the user named, if it is of this platform.
+    """The profile that the user named, if it is for this platform; else None.
 
     Raises:
         ProfileError: The file that the user named is no profile.
@@ -147,6 +147,6 @@ def own(platform: str) -> Profile | None:
 
 @cache
 def _kept(path: Path, changed: int) -> Profile:
-    """The profile in a file that was last changed at that time."""
+    """The profile in a file, cached by the time of its last change."""
     del changed
     return Profile.read(path)

@@ -1,4 +1,4 @@
-"""The name of a platform, as JAX has it -> its target."""
+"""JAX's name of a platform -> its target."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from hlobatch.targets.target import Target
 
 
 def target_of(platform: str) -> Target:
-    """The target that a platform is, in JAX's words.
+    """The target of a platform, given JAX's name of it.
 
     Raises:
-        ProfileError: The file that ``HLOBATCH_PROFILE`` names does not say what this machine takes for what.
+        ProfileError: The file that ``HLOBATCH_PROFILE`` names is no valid profile.
     """
     if platform == "cpu":
         return cpu()

@@ -15,11 +15,11 @@ from hlobatch.targets.loop import LoopCosts
 
 @dataclass(frozen=True)
 class Form:
-    """Which threads of a device run lanes.
+    """A form of lanes' code: which threads of a device run a lane.
 
     Attributes:
-        processor: What code of them is made for.
-        reason: Why these.
+        processor: The processor that the code is made for.
+        reason: Why this form was chosen.
     """
 
     processor: Processor
@@ -31,16 +31,16 @@ class Target:
     """A machine. The defaults are for a machine of which nothing is known.
 
     Attributes:
-        name: Of its platform, in JAX's words.
-        loop: What the loop over all lanes takes.
-        processor: What code of lanes is made for; None where there is none yet.
-        lanes: What lanes that run code of their own take, and what the loop over all takes.
-        is_host: Whether its arrays lie in the memory that Python has, so that to look at one moves nothing.
-        divides: Whether parts of a batch may run side by side there, each in a thread of the host.
-        threads: How many of them, at most.
-        narrows_long_blocks: Whether a block that takes very long takes less long for fewer lanes.
-        holds_stacks: Whether each block of a sweep stands behind a barrier: its compiler takes the blocks for one piece
-            of code, and pops wherever what was popped is read.
+        name: JAX's name of its platform.
+        loop: The costs of XLA's loop over all lanes.
+        processor: The processor that code of lanes is made for; None if there is no such code.
+        lanes: The costs of lanes that run code of their own, compared with XLA's loop.
+        is_host: Whether its arrays lie in the host's memory, so that the host reads them without a transfer.
+        divides: Whether parts of a batch may run concurrently there, each in a thread of the host.
+        threads: The largest number of such threads.
+        narrows_long_blocks: Whether a long block takes less time for fewer lanes.
+        holds_stacks: Whether blocks of a sweep are separated by optimization barriers: without them, the machine's
+            compiler fuses blocks, and pops a stack again at every use of the popped value.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Target:
     holds_stacks: bool = False
 
     def judge(self, program: Program) -> Verdict:
-        """Whether the lanes of a program with explicit stacks had better run by themselves."""
+        """The decision whether the lanes of a program with explicit stacks run code of their own."""
         if self.processor is None:
             return Verdict(False, f"code of its own is not made for {self.name!r}")
         return self.lanes.judge(program)
@@ -64,22 +64,22 @@ class Target:
         raise NotImplementedError
 
     def form_for(self, program: Program) -> Form | None:
-        """Which threads run lanes of a program with explicit stacks; None where there is no code for them yet."""
+        """The form of lanes' code for a program with explicit stacks; None if the machine has no such code."""
         del program
         return None if self.processor is None else Form(self.processor, "")
 
     def lanes_for(self, inputs: int, lane_bytes: int, processor: Processor) -> int:
-        """Lanes that run at once in a grid that is to run some inputs, each lane with some memory of its own."""
+        """The number of lanes that run at once in a grid, given the inputs and the memory of each lane."""
         raise NotImplementedError
 
     def call(self, text: str, grid: Grid, operands: Sequence[Any], results: Sequence[Any]) -> list[Any]:
-        """Start a grid, as part of a computation that JAX traces, and give back its results.
+        """Start a grid as part of a computation that JAX traces; returns its results.
 
         Args:
-            text: Its code, as LLVM IR.
-            grid: What it is started with.
+            text: The grid's code, as LLVM IR.
+            grid: The numbers with which it is started.
             operands: Arrays that it reads.
-            results: What those are like that it writes.
+            results: Shapes and dtypes of the arrays that it writes.
 
         Raises:
             NoKernelError: The code cannot be compiled.

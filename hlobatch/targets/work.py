@@ -1,4 +1,4 @@
-"""A lowered program -> the work of one lane, by kinds whose costs differ between XLA's loop and a lane by itself."""
+"""A lowered program -> the operations of one lane, by kinds that cost differently in XLA's loop and in a lane."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from hlobatch.ir.program import VariableAllocation as Alloc
 from hlobatch.jax_primitives import READS, UPDATES, Costs, costing
 
 FUNCTIONS: Final = costing(Costs.FUNCTION)
-"""Primitives of which a lane by itself calls a library, or evaluates a polynomial, for each element."""
+"""Primitives for which a lane by itself calls a library function, or evaluates a polynomial, for each element."""
 IN_VECTORS: Final = ("tanh",)
-"""Of those, primitives that are no call of a library in code of a lane, so that LLVM makes vectors of them."""
+"""Those of these primitives that are no call in a lane's code, so that LLVM vectorizes them."""
 FILLS: Final = ("broadcast_in_dim", "iota")
-"""Primitives of which nothing is computed: the room of an empty list, and numbers that are compared with its length."""
+"""Primitives that compute nothing: the memory of an empty list, and numbers that are compared with its length."""
 LEAST_ELEMENTS_IN_VECTORS: Final = 8
-"""Elements of one lane that vectors are for."""
+"""Elements of an array of one lane from which its operations are vectorized."""
 FACTORED: Final = {
     "cholesky": (1 / 6, 0.6),
     "lu": (1 / 3, 0.6),
@@ -36,31 +36,31 @@ FACTORED: Final = {
     "qr": (1.0, 1.4),
     "eigh": (8.0, 2.0),
 }
-"""By primitive, what LAPACK takes for each of n * n * n elements where a multiplication of its Cholesky factor takes 1,
-and how many times as long code of a lane takes. Measured with 100 lanes of 4 to 64 rows by
-``python -m benchmarks.factorizations`` (AVX-512, jax 0.10.2, 2026-11)."""
+"""For each factorization: LAPACK's cost for each of n * n * n elements, relative to a multiplication in its Cholesky
+factorization, and the cost of a lane's code relative to LAPACK's. Measured with 100 lanes of 4 to 64 rows by ``python
+-m benchmarks.factorizations`` (AVX-512, jax 0.10.2, 2026-11)."""
 
 
 @dataclass
 class Work:
-    """What all blocks that a lane comes to again and again do, once each.
+    """The operations of one lane in all repeated blocks (those on a cycle), each counted once.
 
     Attributes:
-        whole: Operations on whole numbers and flags.
+        whole: Operations on integers and booleans.
         floats: Operations on floats.
-        functions: Elements of which a function is computed that takes much longer, one by one.
-        polynomials: Elements of which it is computed several at a time, by code of a lane too.
+        functions: Elements of slow functions (see ``FUNCTIONS``) that are computed one by one.
+        polynomials: Elements of such functions that are computed in vectors, also by a lane's code.
         products: Multiplications of contractions.
-        wide: Other operations, of any kind, on arrays with elements enough for vectors.
-        reads: How often elements are found by index, and …
-        updates: … changed.
-        found: Elements that are found so.
-        saved: Elements that are pushed on stacks and popped.
-        taped: Elements that are written to tapes and read.
-        calls: Calls of LAPACK, where XLA computes them, …
-        factored: … multiplications of those, or what takes it as long, …
-        factored_in_lane: … and of code of a lane that does the same.
-        rows: Rows or columns of the largest matrix among them.
+        wide: Other operations of any kind, on arrays with enough elements for vectors.
+        reads: Number of reads by index.
+        updates: Number of updates by index.
+        found: Elements that reads by index give.
+        saved: Elements that are pushed on stacks or popped.
+        taped: Elements that are written to tapes or read.
+        calls: Calls of LAPACK, if XLA computes factorizations.
+        factored: Multiplications in these calls, or other work of the same cost.
+        factored_in_lane: The same work, weighted by its cost in a lane's code.
+        rows: The largest number of rows or columns of a matrix that is factored.
     """
 
     whole: float = 0
@@ -96,7 +96,7 @@ class Work:
 
     @property
     def of_floats(self) -> float:
-        """Operations that are most often on floats."""
+        """Operations of the kinds that are mostly on floats."""
         return self.floats + self.functions + self.polynomials + self.products + self.wide
 
     def _add(self, jaxpr: Any) -> None:
@@ -135,7 +135,7 @@ class Work:
 
 
 def equations_of(jaxpr: Any) -> Iterator[Any]:
-    """Those of a jaxpr and of what it runs, without those that only run others."""
+    """The equations of a jaxpr and its inner jaxprs, except equations that only run inner jaxprs."""
     for equation in jaxpr.eqns:
         inner = list(subjaxprs_of(equation))
         if inner and equation.primitive.name not in UPDATES:

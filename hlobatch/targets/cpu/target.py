@@ -12,7 +12,7 @@ from hlobatch.targets.target import Target
 
 
 def cpu() -> Target:
-    """The cores that this process may use now."""
+    """The target of this machine's CPU, with the cores that this process may use now."""
     return Target(
         "cpu",
         LoopCosts(own("cpu") or server()),

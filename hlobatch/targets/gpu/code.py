@@ -17,26 +17,26 @@ from hlobatch.kernels.processors import NVPTX
 from hlobatch.kernels.types import NoKernelError
 
 OLDEST: Final = (8, 0)
-"""The compute capability that code is made for where there is no card; newer ones run it."""
+"""The compute capability that code is made for if no card is present; newer cards run it."""
 NEWEST: Final = (9, 0)
-"""The newest that code is made for: newer ones run it, too."""
+"""The newest compute capability that code is made for; newer cards run that code, too."""
 FEATURES: Final = "+ptx80"
-"""The version of PTX, which drivers of CUDA 12 and later translate."""
+"""The version of PTX, as LLVM's feature; drivers of CUDA 12 and later translate it."""
 PLACES: Final = ("CUDA_HOME", "CUDA_PATH")
-"""Variables of the environment that say where CUDA is."""
+"""Environment variables that name the folder of CUDA."""
 LIBRARY: Final = Path("nvvm", "libdevice", "libdevice.10.bc")
-"""NVIDIA's functions of numbers, such as ``exp``, as LLVM's bitcode."""
+"""NVIDIA's library of mathematical functions, such as ``exp``, as LLVM's bitcode."""
 
 
 def ptx(text: str, capability: tuple[int, int] | None = None) -> str:
-    """The code of a module.
+    """The PTX of a module.
 
     Args:
         text: LLVM IR.
-        capability: Of the oldest card that is to run it; by default of the card at hand.
+        capability: The compute capability of the oldest card that is to run it; by default that of this machine's.
 
     Raises:
-        NoKernelError: LLVM does not take it, or functions that it calls are nowhere.
+        NoKernelError: LLVM does not take it, or a library that it needs is not found.
     """
     return _ptx(text, capability or capability_here())
 
@@ -50,10 +50,10 @@ def _ptx(text: str, capability: tuple[int, int]) -> str:
 
 
 def needed_library(text: str) -> Path | None:
-    """The library that a module needs, if it does.
+    """The path of the library that a module needs; None if it needs none.
 
     Raises:
-        NoKernelError: It is nowhere.
+        NoKernelError: The library is not found.
     """
     if f"@{NVPTX.math_prefix}" not in text:
         return None
@@ -71,7 +71,7 @@ def _library() -> Path | None:
 
 
 def _folders() -> Iterator[Path]:
-    """Where CUDA may be: where the user says, in the packages that JAX's plugin brings, and where it usually is."""
+    """Folders where CUDA may be: those that the user names, the packages of JAX's plugin, and the usual one."""
     yield from (Path(os.environ[name]) for name in PLACES if os.environ.get(name))
     packages = importlib.util.find_spec("nvidia")
     for place in (packages and packages.submodule_search_locations) or ():
@@ -80,7 +80,7 @@ def _folders() -> Iterator[Path]:
 
 
 def capability_here() -> tuple[int, int]:
-    """The compute capability that code is made for: that of the card, as far as it is known."""
+    """The compute capability of this machine's card, at most ``NEWEST``; ``OLDEST`` if it is not known."""
     told = getattr(_card(), "compute_capability", None)
     if not isinstance(told, str) or told.count(".") != 1:
         return OLDEST
@@ -89,11 +89,11 @@ def capability_here() -> tuple[int, int]:
 
 
 def cores_here(otherwise: int) -> int:
-    """Multiprocessors of the card, if it says how many."""
+    """The number of multiprocessors of the card; ``otherwise`` if it is not known."""
     told = getattr(_card(), "core_count", None)
     return told if isinstance(told, int) and told > 0 else otherwise
 
 
 def _card() -> Any:
-    """The first GPU that JAX has, if it has one."""
+    """JAX's first GPU, or None."""
     return jax.local_devices()[0] if jax.default_backend() == "gpu" else None

@@ -1,10 +1,10 @@
 """A program with explicit stacks -> which threads of a GPU run its lanes: one each, a warp each, or lanes that meet.
 
-What a lane does is counted in operations that a thread does one after the other, once through all blocks that a lane
-comes to again and again: by itself, and as one of 32 that divide its arrays. None of the three forms as it is now has
-run on a card. In a trial on an H200 (2026-11, 17 workloads), whose lanes had a thread each, those whose blocks are
-dear and alike were 1.5 to 5 times as fast where their warps met at each block (eight schools, funnel, stiff), others
-slower; those of long vectors took 16 to 60 times as long as XLA's loop (networks, NUTS of 100 dimensions).
+The choice compares the number of sequential operations of a thread in all repeated blocks (those on a cycle): if it
+runs the lane by itself, and if it is one of 32 threads that divide the lane's arrays. None of the three forms as it is
+now has run on a card. In a trial on an H200 (2026-11, 17 workloads), whose lanes had a thread each, those whose blocks
+are dear and alike were 1.5 to 5 times as fast where their warps met at each block (eight schools, funnel, stiff),
+others slower; those of long vectors took 16 to 60 times as long as XLA's loop (networks, NUTS of 100 dimensions).
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from hlobatch.targets.target import Form
 from hlobatch.targets.work import FACTORED, FILLS, FUNCTIONS, equations_of
 
 NAMES: Final[dict[str, Processor]] = {"thread": NVPTX, "meeting": MEETING, "warp": WARP}
-"""What may be asked for by ``HLOBATCH_OWN_CODE``."""
+"""The forms that ``HLOBATCH_OWN_CODE`` may name."""
 
 
 def form_of(program: Program, rules: Forms) -> Form:
-    """The form of lanes of a program: that which the environment asks for, or the one that is expected to win.
+    """The form of lanes' code for a program: the one that the environment names, else the one expected to be fastest.
 
     Raises:
-        NoKernelError: There is none of the name that is asked for.
+        NoKernelError: The environment names no form.
     """
     if (name := config.own_code()) is None:
         return rules.of(program)
@@ -45,16 +45,17 @@ def form_of(program: Program, rules: Forms) -> Form:
 @final
 @dataclass(frozen=True)
 class Forms:
-    """What the choice follows from. All are chosen by judgement, to fit the trial: none was measured by itself.
+    """The constants of the choice of a form, chosen by judgement to fit the trial; none was measured by itself.
 
     Attributes:
-        function: What a function of a float takes, in operations.
-        meeting: What it takes that the threads of a warp meet.
-        exchange: What it takes that they exchange a number, in each of five steps.
-        meetings: How often they meet for each row of a matrix that is factored.
-        gain: Times as many operations in a row as in a warp that a thread has to do for a warp to be chosen. A warp
-            has a thirty-second of the lanes in flight, and waits no less for memory.
-        alike: The share of the dearest block's operations that another one has to have for lanes to be apart.
+        function: The cost of a function of a float, in operations.
+        meeting: The cost of a barrier of a warp.
+        exchange: The cost of each of the five exchanges that join a sum over a warp.
+        meetings: Barriers for each row of a matrix that is factored.
+        gain: The ratio of sequential operations of one thread to those of a warp from which a warp is chosen. With
+            warps only a thirty-second of the lanes are in flight, and they wait no less for memory.
+        alike: The share of the dearest block's cost from which a second block counts as dear too, so that lanes at
+            different blocks wait for each other.
     """
 
     function: float = 20
@@ -65,7 +66,7 @@ class Forms:
     alike: float = 0.1
 
     def of(self, program: Program) -> Form:
-        """The form of lanes of a program."""
+        """The form of lanes' code that is expected to be fastest for a program."""
         gain = self.gain_of_warps(program)
         if gain >= self.gain:
             return Form(WARP, f"a warp to each lane does {gain:.0f} times fewer operations in a row than a thread")
@@ -74,24 +75,24 @@ class Forms:
         return Form(NVPTX, "a thread to each lane computes numbers and small arrays, and seldom waits at dear blocks")
 
     def gain_of_warps(self, program: Program) -> float:
-        """How many times as many operations in a row a thread does for a lane as each thread of a warp."""
+        """The ratio of sequential operations of a single thread to those of each thread of a warp."""
         return self.operations(program, 1) / max(self.operations(program, WARP.threads_per_lane), 1)
 
     def lanes_wait(self, program: Program) -> bool:
-        """Whether lanes are at several dear blocks at the same time."""
+        """Whether a program has several dear blocks, so that lanes of a warp may be at different ones."""
         calls, repeated = CallFrames(program), repeated_blocks(program)
         costs = sorted((block_time(calls, block) for block in program.graph if block.name in repeated), reverse=True)
         return len(costs) > 1 and costs[1] >= max(LEAST_COST_OF_MEETING, self.alike * costs[0])
 
     def operations(self, program: Program, threads: int) -> float:
-        """Operations that one of the threads of a lane does, if there are so many."""
+        """Sequential operations of each thread, if ``threads`` of them run a lane together."""
         repeated = repeated_blocks(program)
         blocks = (block for block in program.graph if block.name in repeated)
         codes = (op.code.typed for block in blocks for op in program.primitives_in_loop(block))
         return sum(self._of(e, threads) for code in codes if code is not None for e in equations_of(code.jaxpr.jaxpr))
 
     def _of_factors(self, equation: Any, threads: int) -> float:
-        """The same of a factorization: rows come one after the other, and elements of a row at once."""
+        """Sequential operations of each thread in a factorization: rows are sequential, elements of a row parallel."""
         (per_product, slower), (*batch, m, n) = FACTORED[equation.primitive.name], equation.outvars[0].aval.shape
         alone = per_product * slower * math.prod(batch) * m * n * equation.invars[0].aval.shape[-1]
         if threads == 1:
@@ -99,7 +100,7 @@ class Forms:
         return float(alone / min(threads, n) + self.meetings * math.prod(batch) * n * self.meeting)
 
     def _of(self, equation: Any, threads: int) -> float:
-        """The same of an equation."""
+        """Sequential operations of each thread in an equation."""
         name, aval = equation.primitive.name, equation.outvars[0].aval
         if name in FACTORED:
             return self._of_factors(equation, threads)

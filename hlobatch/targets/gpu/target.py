@@ -1,9 +1,9 @@
 """A GPU as a target: thousands of lanes in flight in XLA's loop, or threads that run code of their own.
 
-A GPU that was not measured is taken for the one that was. Its host waits for the device at each test of a loop, 8 to 25
-microseconds, in which the device computes about 1e9 operations. So every block runs in each turn, up to 1e9 operations
-for all lanes and blocks together. Measured in 2026-11 on an H100 with jax 0.11 (``docs/design.md``): up to 7e8
-operations a turn, ten workloads took a half to a tenth of the time that tests took; NUTS on a Gaussian, with 96,000
+A GPU without a profile gets that of the H100 that was measured. The host waits for the device at each test of a loop, 8
+to 25 microseconds, in which the device computes about 1e9 operations. So every block runs in each turn, up to 1e9
+operations for all lanes and blocks together. Measured in 2026-11 on an H100 with jax 0.11 (``docs/design.md``): up to
+7e8 operations a turn, ten workloads took a half to a tenth of the time that tests took; NUTS on a Gaussian, with 96,000
 operations per lane, took a fifth with 1,000 lanes, as long with 10,000 and 1.7 times as long with 65,536.
 
 Code of its own, a thread to a lane, was measured on an H200 with jax 0.11: where a lane's values are numbers, stacks
@@ -35,23 +35,23 @@ from hlobatch.targets.target import Form, Target
 from hlobatch.targets.work import Work
 
 GPU: Final = "gpu"
-"""The name that JAX has for the platform of all GPUs."""
+"""JAX's name of the platform of all GPUs."""
 NVIDIA: Final = "cuda"
-"""The name that it has for that of NVIDIA's."""
+"""JAX's name of the platform of NVIDIA's GPUs."""
 NAMES: Final = (GPU, NVIDIA, "rocm")
 """All names of platforms of GPUs."""
 CALL: Final = "__gpu$xla.gpu.ptx"
-"""The name by which XLA knows a kernel in PTX."""
+"""The name of XLA's custom call of a kernel in PTX."""
 FEW_INPUTS: Final = 1 << 14
 """Inputs up to which a block has 32 threads, so that they are on more cores; blocks of more inputs have 64. With blocks
 of 32, continuation took 0.87 of the time for a thousand inputs, and 0.95 for ten thousand, and others as long; for a
 million, Fibonacci took 1.2 times as long, and Mandelbrot 1.5 times."""
 THREADS_OF_A_CORE: Final = 2048
-"""Threads that a multiprocessor has in flight, at most, …"""
+"""Largest number of threads in flight on a multiprocessor."""
 BLOCKS_OF_A_CORE: Final = 32
-"""… and blocks of them."""
+"""Largest number of blocks of threads in flight on a multiprocessor."""
 MOST_SCRATCH_BYTES: Final = 4 << 30
-"""Memory that the threads of a grid may take: where it is more, fewer threads take the inputs in turn."""
+"""Bytes of memory that the lanes of a grid may take; if they need more, fewer lanes run at once."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,8 @@ class Gpu(Target):
         chooses_own_code: Whether code of its own is chosen for a program where it is expected to win, if the user
             leaves it open. Off, since this version has not run on a card: ``make bench-gpu`` is what turns it on, if
             the column of ``dispatch="kernel"`` is ahead of XLA's loop there as it was in the measurement above.
-        own_elements: Elements of the largest variable of a lane up to which a thread is chosen for it.
-        forms: What the choice of threads for a lane follows from.
+        own_elements: Largest number of elements of a variable for which a thread runs a lane by itself.
+        forms: The constants of the choice of a form.
     """
 
     holds_stacks: bool = True
@@ -74,7 +74,7 @@ class Gpu(Target):
     forms: Forms = Forms()
 
     def judge(self, program: Program) -> Verdict:
-        """Numbers, stacks and small arrays run by themselves; what computes vectors of floats does not."""
+        """Choose code of lanes for programs on numbers, stacks and small arrays, not for those on vectors of floats."""
         if self.processor is None:
             return Verdict(False, "code of its own is made for NVIDIA's GPUs")
         if not self.chooses_own_code:
@@ -99,11 +99,14 @@ class Gpu(Target):
     # How a grid is started
 
     def block(self, inputs: int, each: int = 1) -> int:
-        """Threads of a block; of several to a lane, those of one, which then have its memory for themselves."""
+        """Threads of a block.
+
+        If several threads run a lane, a block is one lane, which has its shared memory for itself.
+        """
         return each if each > 1 else 32 if inputs <= FEW_INPUTS else 64
 
     def lanes_for(self, inputs: int, lane_bytes: int, processor: Processor) -> int:
-        """One for each input, as far as the card has threads in flight and memory for them; whole blocks."""
+        """A lane for each input, in whole blocks, as far as the card has threads in flight and memory for them."""
         each = processor.threads_per_lane
         block = self.block(inputs, each) // each
         most = THREADS_OF_A_CORE if each == 1 else BLOCKS_OF_A_CORE
@@ -125,11 +128,11 @@ class Gpu(Target):
 
 
 def gpu(platform: str) -> Gpu:
-    """The GPU of a platform, with what was measured of it."""
+    """The target of a platform of GPUs, with its profile."""
     processor: Processor | None = NVPTX if platform == NVIDIA or (platform == GPU and not _is_amds()) else None
     return Gpu(GPU, LoopCosts(own(GPU) or h100()), processor, cores=code.cores_here(Gpu.cores))
 
 
 def _is_amds() -> bool:
-    """Whether the GPUs that JAX has are AMD's."""
+    """Whether JAX's GPUs are AMD's."""
     return "rocm" in jax.local_devices()[0].client.platform_version.lower()
