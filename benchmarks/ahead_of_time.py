@@ -4,17 +4,18 @@
     python -m benchmarks.ahead_of_time tpu  fibonacci
     python -m benchmarks.ahead_of_time ptxas [WORKLOAD]
 
-XLA's compilers for both run where neither is: the one for NVIDIA's GPUs is told in words which card it compiles for.
-They come with packages, each in an environment of its own (Python 3.12 or later; there is no driver needed):
+XLA's compilers for both run on machines without such devices; the one for NVIDIA's GPUs reads a description of the
+card. They come with packages, each in an environment of its own (Python 3.12 or later; no driver is needed):
 
     cuda:   pip install . --group ahead-of-time-cuda
     tpu:    pip install . --group ahead-of-time-tpu
 
-It prints how long that took, the memory that a run takes, and what a run does: for a GPU the kernels and the loops that
-the host runs, one on a line, those within a loop indented; for a TPU how often each kind of operation occurs, and the
-cycles that the compiler expects of each fusion. Of code of a lane's own it prints the registers, the stack and the
-spills that `ptxas` reports. `ptxas` in place of a platform prints that table for a workload, or all of them and the
-samplers, for three cards and all forms of such code: a thread to each lane, threads that meet, and a warp to each lane.
+It prints the time of compilation, the memory of a run, and the operations of a run: for a GPU the kernels and loops
+that the host starts, one on a line, those within a loop indented; for a TPU the number of operations of each kind, and
+the cycles that the compiler expects of each fusion. For a kernel (`--dispatch kernel`) it prints the registers, stack
+and spills that `ptxas` reports. `ptxas` in place of a platform prints these for a workload, or for all workloads and
+samplers, for three cards and all forms of lanes' code: a thread to each lane, threads that meet, and a warp to each
+lane.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ device_description_str: "NVIDIA H100 80GB HBM3"
 """The GPU to compile for, as XLA describes devices to itself."""
 TPU: Final = "v5e:2x2"
 DUMP: Final = "--xla_dump_to={} --xla_dump_hlo_as_text --xla_dump_emitter_re=.* --xla_gpu_autotune_level=0"
-"""What XLA's compiler for GPUs is asked for: nothing can be tried out on a card that is not there."""
+"""Flags of XLA's compiler for GPUs. Autotuning is off, since nothing can run on a card that is not there."""
 MOST_LINE: Final = 150
 
 
@@ -79,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def prepare(platform: str, folder: str) -> None:
-    """Set what XLA reads when it is loaded, which is not yet: JAX itself runs on the CPU."""
+    """Set the environment variables that XLA reads when it is loaded later, by JAX, which itself runs on the CPU."""
     os.environ |= {"CUDA_VISIBLE_DEVICES": "-1", "TPU_SKIP_MDS_QUERY": "1", "JAX_PLATFORMS": "cpu"}
     if platform == "cuda":
         os.environ["XLA_FLAGS"] = DUMP.format(folder)
@@ -88,7 +89,7 @@ def prepare(platform: str, folder: str) -> None:
 
 
 def traced_for(platform: str, workload: str, inputs: int | None, dispatch: str) -> Any:
-    """A workload as it is traced where JAX has such devices."""
+    """A workload, traced as on a machine with such devices."""
     import hlobatch as hb
     from benchmarks.gpu import SAMPLED, of_sampler, of_workload
     from benchmarks.kernels import CASES
@@ -105,12 +106,12 @@ def traced_for(platform: str, workload: str, inputs: int | None, dispatch: str) 
 
 
 def elsewhere(platform: str) -> Any:
-    """A context in which how a batch runs is chosen as for a platform."""
+    """A context in which the strategy of a run is chosen as for a platform."""
     return mock.patch("jax.default_backend", return_value="gpu" if platform == "cuda" else platform)
 
 
 def compile_for(platform: str, traced: Any) -> tuple[Any, float]:
-    """What XLA compiles a run to, without what Python would be told of lanes that have no result; and the seconds."""
+    """The compiled run, without the effects by which Python learns of failed lanes; and the seconds of compilation."""
     import jax
     from jax.sharding import SingleDeviceSharding
 
@@ -133,7 +134,7 @@ def device(platform: str) -> Any:
     return topologies.get_topology_desc(platform="tpu", topology_name=TPU).devices[0]
 
 
-# What is printed
+# Output
 
 
 def of_gpu(folder: str) -> Iterator[str]:
@@ -157,11 +158,11 @@ def of_tpu(text: str) -> Iterator[str]:
         yield f"{name}: {len(each)} fusions, {sum(each):,} cycles: {each}"
 
 
-# Code of a lane's own
+# Kernels
 
 
 class Code(NamedTuple):
-    """PTX of a lane's code, and the memory that it takes besides."""
+    """The PTX of a kernel, and the bytes of memory of each lane."""
 
     ptx: str
     stack_bytes: int
@@ -169,10 +170,10 @@ class Code(NamedTuple):
 
     @classmethod
     def of(cls, traced: Any, inputs: int = 1000) -> Code:
-        """The code of what was traced, for some inputs.
+        """The code of a traced function, for a number of inputs.
 
         Raises:
-            NoKernelError: There is none, or functions that it calls are nowhere.
+            NoKernelError: There is no code, or a library that it needs is not found.
         """
         from hlobatch.runtime.kernel_plan import device_kernel
         from hlobatch.targets.gpu import code
@@ -184,7 +185,7 @@ class Code(NamedTuple):
 
 
 class Report(NamedTuple):
-    """What `ptxas` says of a kernel on a card; bytes of each thread."""
+    """The report of `ptxas` on a kernel for a card: registers, and bytes of each thread."""
 
     registers: int
     stack: int
@@ -192,17 +193,17 @@ class Report(NamedTuple):
 
 
 def assembler() -> str | None:
-    """Where `ptxas` is: on the path, or where packages of CUDA lie."""
+    """The path of `ptxas`, in packages of CUDA or on the PATH; None if it is not found."""
     places = [Path(p) / "nvidia" / name / "bin" / "ptxas" for p in sys.path for name in ("cuda_nvcc", "cu13")]
     found = next((str(place) for place in places if place.is_file()), None)
     return found or shutil.which("ptxas") or shutil.which("ptxas", path="/usr/local/cuda/bin")
 
 
 def assembled(ptx: str, card: str) -> Report:
-    """What `ptxas` makes of code.
+    """The report of `ptxas` on some PTX.
 
     Raises:
-        RuntimeError: It does not take it, or is not there.
+        RuntimeError: `ptxas` rejects it, or is not found.
     """
     if (tool := assembler()) is None:
         raise RuntimeError("there is no `ptxas`, which the package nvidia-cuda-nvcc brings")
@@ -225,14 +226,14 @@ def header() -> str:
 
 
 def reported(name: str, code: Code) -> str:
-    """A row of that table; bytes of each thread."""
+    """A row of the table of reports; memory in bytes of each thread."""
     reports = (assembled(code.ptx, card) for card in CARDS)
     cells = " | ".join(f"{r.registers}, {r.stack:,}, {r.spilled:,}" for r in reports)
     return f"| {name} | {cells} | {code.stack_bytes:,} | {code.local_bytes:,} |"
 
 
 def table(workload: str | None = None) -> Iterator[str]:
-    """The table of a workload, or of all that are measured on a GPU, in each form of code of its own."""
+    """The table for a workload, or for all that are measured on a GPU, with a row for each form of lanes' code."""
     from benchmarks.gpu import FORMS, SIZES, in_form
 
     yield header()

@@ -1,6 +1,6 @@
-"""``python -m benchmarks.calibrate [FILE]``: measure this machine, and write what the costs of its target follow from.
+"""``python -m benchmarks.calibrate [FILE]``: measure this machine, and write the profile that costs follow from.
 
-It takes less than a minute on a machine that does nothing else. ``HLOBATCH_PROFILE=FILE`` has hlobatch choose by it.
+It takes less than a minute on an otherwise idle machine. With ``HLOBATCH_PROFILE=FILE`` hlobatch uses the profile.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from hlobatch.targets.profile import Profile, server
 from hlobatch.targets.registry import target_of
 
 ROUNDS: Final = 9
-"""Repetitions of each run. The shortest counts: whatever else the machine does only makes a run longer."""
+"""Repetitions of each run. The shortest time is used, since other load on the machine only makes runs longer."""
 LANES_OF_HOSTS: Final = (256, 512, 1024)
-"""Lanes that fill vectors, while all that they keep stays in the smaller caches."""
+"""Numbers of lanes that fill vectors, with a state that stays in the smaller caches."""
 LANES_OF_DEVICES: Final = tuple(4**n for n in range(5, 11))
-"""Lanes up to a million: a device computes for thousands at a time."""
+"""Numbers of lanes up to a million: a device computes thousands of lanes at a time."""
 MEASURED: Final = tuple(field.name for field in fields(Profile) if field.type != "str")
 FOLLOWS: Final = ("step_operations", "cheap_operations", "test_operations")
 
 
 def two_ways(x: Any, turns: Any) -> Any:
-    """A loop with a branch, neither side of which computes more than it stores; all lanes turn equally often."""
+    """A loop with a branch, whose sides compute no more than they store; all lanes make the same number of turns."""
     a, b, c, d, e, f = x, x + 1.0, x + 2.0, x + 3.0, x + 4.0, x + 5.0
     g, h, o, p, m, n = x + 6.0, x + 7.0, x + 8.0, x + 9.0, x + 10.0, x + 11.0
     i = 0
@@ -51,7 +51,7 @@ def two_ways(x: Any, turns: Any) -> Any:
 
 
 def halved(x: Any, turns: Any) -> Any:
-    """A loop that is over at once."""
+    """A loop of a few turns."""
     while turns > 0:
         x = x * 0.5 + 1.0
         turns = turns - 1
@@ -63,12 +63,14 @@ class BusyError(Exception):
 
 
 class Turns:
-    """Runs of `two_ways` with some lanes, many turns and few, which differ in nothing but what turns take.
+    """Two runs of `two_ways` with many and with few turns, whose difference is the time of turns.
 
     Attributes:
-        runs: Both, by name.
-        steps: How many blocks more the one with many turns runs.
-        work: Operations of all blocks once, per lane.
+        lanes: The number of lanes.
+        runs: Both runs, by name.
+        steps: The difference of their numbers of blocks run.
+        turns: The difference of their numbers of turns.
+        work: Operations of all blocks together, per lane.
     """
 
     def __init__(self, lanes: int, turns: int) -> None:
@@ -86,11 +88,11 @@ class Turns:
         self.runs = {name: _ready(function, given) for name, given in args.items()}
 
     def measured(self) -> float:
-        """Nanoseconds that a turn of `two_ways` takes, all its blocks once."""
+        """The nanoseconds of a turn of `two_ways`, in which each of its blocks runs once."""
         return self.per_turn(interleaved(self.runs, ROUNDS, 3.0))
 
     def per_turn(self, seconds: Mapping[str, Sequence[float]]) -> float:
-        """The nanoseconds, of what both runs took."""
+        """The nanoseconds of a turn, from the seconds of both runs in all rounds."""
         return 1e9 * (min(seconds["many"]) - min(seconds["few"])) / self.turns
 
 
@@ -103,19 +105,22 @@ def _ready(function: Any, args: Sequence[Any]) -> Callable[[], Any]:
 
 
 def operations_and_kernels(all_turns: Sequence[Turns], times: Sequence[float]) -> dict[str, float]:
-    """What an operation takes, and a step besides: the slope and the start of a line through times by lanes."""
+    """The time of an operation, and that of a step without operations.
+
+    Slope and intercept of a line of times over lanes.
+    """
     slope, start = np.polyfit([turns.lanes for turns in all_turns], times, 1)
     first = all_turns[0]
     return {"operation_ns": slope / first.work, "kernel_ns": start * first.turns / first.steps}
 
 
 def busy(lanes: Sequence[int], times: Sequence[float]) -> int:
-    """The most lanes with which a turn takes less than twice as long as with few."""
+    """The largest number of lanes with which a turn takes less than twice its smallest time."""
     return max(n for n, time in zip(lanes, times, strict=True) if time < 2 * min(times))
 
 
 def thread() -> float:
-    """Nanoseconds that a run which is over at once takes longer in two threads than in one."""
+    """The additional nanoseconds of a very short run in two threads rather than one."""
     args = jnp.ones(64, jnp.float32), jnp.full(64, 3, jnp.int32)
     runs = {str(n): _ready(hb.batch(halved, threads=n), args) for n in (1, 2)}
     times = interleaved(runs, 3 * ROUNDS, 3.0)
@@ -123,7 +128,7 @@ def thread() -> float:
 
 
 def test() -> float:
-    """Nanoseconds of a turn of a loop that does nothing but ask whether any lane is left."""
+    """The nanoseconds of a turn of a loop that only tests whether any lane is left."""
     loop = jax.jit(lambda left: jax.lax.while_loop(lambda left: jnp.any(left > 0), lambda left: left - 1, left))
     runs = {name: _ready(loop, (jnp.full(1024, turns),)) for name, turns in (("many", 2000), ("few", 200))}
     times = interleaved(runs, ROUNDS, 3.0)
@@ -131,7 +136,10 @@ def test() -> float:
 
 
 def caches(root: Path = Path("/sys/devices/system/cpu")) -> dict[str, int]:
-    """The size of the largest cache for data that a core has for itself, where Linux tells."""
+    """The size of the largest data cache that a core has for itself, as `core_bytes`.
+
+    Empty if Linux does not report it.
+    """
     sizes: dict[int, int] = {}
     for cache in root.glob("cpu0/cache/index*"):
         kind, level, size, shared = (
@@ -145,7 +153,7 @@ def caches(root: Path = Path("/sys/devices/system/cpu")) -> dict[str, int]:
 
 
 def profile() -> Profile:
-    """What this machine takes for what.
+    """The profile of this machine.
 
     Raises:
         BusyError: Times contradict each other.
@@ -170,7 +178,7 @@ def profile() -> Profile:
 
 
 def report(measured: Profile) -> str:
-    """The profile beside that of the server on which the rules were tried, and the costs that follow from both."""
+    """A table of the profile beside that of the server on which the rules were tried, and of the costs that follow."""
     rows = [("", "this machine", "the server")]
     rows += [(name, *(_said(getattr(p, name)) for p in (measured, server()))) for name in MEASURED]
     costs = LoopCosts(measured), LoopCosts(server())
@@ -183,7 +191,7 @@ def _said(value: float | None) -> str:
 
 
 def main(args: Sequence[str] | None = None) -> None:
-    """Measure, print, and write if there is a file to write to."""
+    """Measure, print, and write the profile to the file, if one is given."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.calibrate", description=__doc__)
     parser.add_argument("file", type=Path, nargs="?", help="where to write the profile")
     path = parser.parse_args(args).file

@@ -1,10 +1,11 @@
-"""What a call costs beside the best form of it, by itself and in a `jax.jit`: `python -m benchmarks.calls`.
+"""The cost of a call relative to the fastest form, by itself and in a `jax.jit`: `python -m benchmarks.calls`.
 
     python -m benchmarks.calls [--seconds S] [--lanes 1,10,100,1000] [workload …]
 
-A row is a workload and a number of lanes. The form that hlobatch chooses is timed, by itself and in a `jax.jit`, in
-turn with each form that can be asked for; both are said as times the best of the row. Two small functions are timed
-beside `jax.jit(jax.vmap(…))` of the same in JAX, too, in microseconds above it.
+A row is a workload with a number of lanes. The form that hlobatch chooses, by itself and in a `jax.jit`, is timed in
+turn with each form that can be requested; both times are printed as ratios to the smallest of the row. Two small
+functions are also timed in turn with `jax.jit(jax.vmap(…))` of the same function written in JAX; the difference is
+printed in microseconds.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ FORMS: Final[Mapping[str, dict[str, Any]]] = {
     "gang": {"dispatch": "gang"},
     "loop": {"optimizations": hb.Optimizations(kernels=False)},
 }
-"""The forms that can be asked for, by name."""
+"""The options that request each form, by its name."""
 
 
 def collatz_length(n: Any) -> Any:
-    """How many steps a number takes to come to one."""
+    """The number of Collatz steps from a number to one."""
     count = 0
     while n > 1:
         n = n // 2 if n % 2 == 0 else 3 * n + 1
@@ -67,11 +68,11 @@ SMALL: Final[Mapping[str, tuple[Any, Any, Callable[[int], Any]]]] = {
     "collatz_length": (collatz_length, collatz_length_in_jax, lambda n: np.arange(1, n + 1, dtype=np.int32)),
     "newtons_root": (newtons_root, newtons_root_in_jax, lambda n: np.arange(1, n + 1, dtype=np.float32)),
 }
-"""By name, a small function, the same in JAX, and what makes inputs."""
+"""For each small function: the function, its version in JAX, and a function that makes inputs."""
 
 
 def contenders(name: str, lanes: int) -> tuple[dict[str, Callable[..., Any]], tuple[Any, ...]]:
-    """What is timed of a workload, by name, and its arguments."""
+    """The calls that are timed for a workload, by name, and their arguments."""
     if name in SMALL:
         function, in_jax, inputs = SMALL[name]
         batched, args, others = hb.batch(function), (jnp.asarray(inputs(lanes)),), {VMAP: jax.jit(jax.vmap(in_jax))}
@@ -88,7 +89,10 @@ def contenders(name: str, lanes: int) -> tuple[dict[str, Callable[..., Any]], tu
 
 
 def least(runs: dict[str, Callable[..., Any]], args: Sequence[Any], seconds: float) -> dict[str, float]:
-    """The least microseconds of a call of each, in turn; what has no code for the program is left out."""
+    """The smallest time of each call in microseconds, timed in turn.
+
+    Forms without code for the program are left out.
+    """
     times: dict[str, list[float]] = {}
     for name, run in runs.items():
         try:
@@ -106,7 +110,7 @@ def least(runs: dict[str, Callable[..., Any]], args: Sequence[Any], seconds: flo
 
 
 def row(name: str, lanes: int, seconds: float) -> str:
-    """The figures of a workload with some lanes."""
+    """A row of the table: the figures of a workload with a number of lanes."""
     runs, args = contenders(name, lanes)
     taken = least(runs, args, seconds)
     best = min(time for contender, time in taken.items() if contender != VMAP)

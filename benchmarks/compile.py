@@ -21,16 +21,16 @@ from benchmarks.workload import Prepared, Size
 Work = Callable[[Any], float]
 """A result -> useful units of work."""
 Executions = Callable[[Any], float]
-"""The result of one batch in lockstep -> how often its costly kernel ran."""
+"""The result of one batch in lockstep -> the number of executions of its costly kernel."""
 
 
 def total(counts: Any) -> float:
-    """The sum of integer counts, which may be more than an int32 holds."""
+    """The sum of integer counts, in 64 bits, since it may exceed an int32."""
     return float(np.asarray(counts).sum(dtype=np.int64))
 
 
 def without(*optimizations: str) -> dict[str, Any]:
-    """Options of `batched` with which some optimizations are off."""
+    """Options of `batched` that turn some optimizations off."""
     return {"optimizations": hb.Optimizations(**dict.fromkeys(optimizations, False))}
 
 
@@ -43,15 +43,15 @@ def batched(
     inside_jit: bool = False,
     **options: Any,
 ) -> Prepared:
-    """A function batched by hlobatch.
+    """A contender: a function batched by hlobatch.
 
     Args:
-        function: Decorated with `hb.batch`; its `in_axes` hold here too.
-        args: The whole batch.
-        work: Of a result.
-        comparable: What must agree.
-        inside_jit: Whether it is part of another computation, as in a user's own `jax.jit`.
-        **options: Of `hb.batch`, in place of the function's own; how many lanes there are hlobatch chooses else.
+        function: A function decorated with `hb.batch`, whose `in_axes` are kept.
+        args: The arguments, with all inputs.
+        work: The units of work of a result.
+        comparable: The part of a result that must agree between contenders.
+        inside_jit: Whether it runs inside of a `jax.jit`, as in a user's own.
+        **options: Options of `hb.batch`, in place of the function's own; without them hlobatch chooses the lanes.
     """
 
     def anew() -> hb.BatchedFunction:
@@ -71,7 +71,7 @@ def batched(
     def run() -> Any:
         return jax.block_until_ready(fresh(*args))
 
-    run()  # compiles once more: the stacks may have grown, and nothing is counted
+    run()  # compiles again: stacks may have grown, and blocks are no longer counted
     return Prepared(
         run=run,
         work=work(result),
@@ -95,17 +95,17 @@ def lockstep(
     executions: Executions | None = None,
     note: str = "",
 ) -> Prepared:
-    """A single-example JAX function under `jax.vmap`, one batch of `lanes` after another.
+    """A contender: a single-example JAX function under `jax.vmap`, one batch of `lanes` after another.
 
     Args:
-        function: With `lax.while_loop`, `lax.cond` and the like.
-        args: All inputs.
-        size: How many of them make a batch.
-        work: Of the result for all inputs.
+        function: A function with `lax.while_loop`, `lax.cond` and the like.
+        args: The arguments, with all inputs.
+        size: The number of inputs in total and in a batch.
+        work: The units of work of the result for all inputs.
         in_axes: As in `jax.vmap`.
-        comparable: What must agree.
-        executions: How often the costly kernel ran for the result of one batch; gives the lane use.
-        note: For the reader.
+        comparable: The part of a result that must agree between contenders.
+        executions: The number of executions of the costly kernel, from the result of a batch; gives the lane use.
+        note: A note for the reader.
     """
     axes = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(args)
     vmapped = jax.vmap(function, axes)
@@ -144,7 +144,7 @@ def jitted(
     comparable: Callable[[Any], Any] | None = None,
     note: str = "",
 ) -> Prepared:
-    """A JAX function of the whole batch."""
+    """A contender: a JAX function of the whole batch."""
     return _compiled(function, args, work=work, comparable=comparable, note=note)[0]
 
 
@@ -156,7 +156,7 @@ def _compiled(
     comparable: Callable[[Any], Any] | None,
     note: str,
 ) -> tuple[Prepared, Any]:
-    """A JAX function of the whole batch, and its result."""
+    """A contender that is a JAX function of the whole batch, and its result."""
 
     def anew() -> Any:
         return jax.jit(lambda *args: function(*args))  # noqa: PLW0108  (jax.jit finds what it compiled for `function` before)
@@ -180,21 +180,21 @@ def _compiled(
 
 
 def timed_compilation(run: Callable[[], Any]) -> tuple[Any, float]:
-    """What comes of compiling something from the start, and the seconds that it takes."""
+    """The result of a compilation from the start, and its seconds."""
     begin = time.perf_counter()
     compiled = run()
     return compiled, time.perf_counter() - begin
 
 
 def repeated(kernel: Callable[[Any], Any], state: Any, size: Size, *, times: int, units: float = 1.0) -> Prepared:
-    """The roofline: a batched kernel, `times` times over in a `fori_loop`.
+    """The roofline: a batched kernel, repeated in a `fori_loop`.
 
     Args:
-        kernel: From the state of all lanes to the next.
-        state: Of `size.lanes` lanes. What is captured instead is a constant to XLA, so arrays belong in here.
-        size: Says how many lanes.
-        times: How often.
-        units: Of work that one lane does in one execution.
+        kernel: Computes the next state of all lanes.
+        state: The first state, of `size.lanes` lanes. Arrays have to be in it: captured arrays are constants to XLA.
+        size: The number of lanes.
+        times: The number of repetitions.
+        units: Units of work of one lane in one execution.
     """
 
     def loop(state: Any) -> Any:
@@ -210,13 +210,13 @@ def serial(
     work: Work,
     comparable: Callable[[Any], Any] | None = None,
 ) -> Prepared:
-    """A function of NumPy arrays compiled by numba, one example after another on one core.
+    """A contender: a function of NumPy arrays compiled by numba, one example after another on one core.
 
     Args:
-        function: What `numba.njit` made, not called yet.
-        args: All inputs.
-        work: Of a result.
-        comparable: What must agree.
+        function: A function made by `numba.njit` that was not called yet.
+        args: The arguments, with all inputs.
+        work: The units of work of a result.
+        comparable: The part of a result that must agree between contenders.
     """
     arrays = [np.asarray(x) for x in args]
     begin = time.perf_counter()
@@ -232,6 +232,6 @@ def uniform(seed: int, low: float, high: float, *shape: int) -> jax.Array:
 
 
 def temp_bytes(compiled: Any, times: int = 1) -> int | None:
-    """The temporary memory that XLA allocates for as many runs of an executable; None where it does not say."""
+    """The temporary memory of `times` concurrent runs of an executable, in bytes; None if XLA does not report it."""
     analysis = compiled.memory_analysis()
     return None if analysis is None else times * int(analysis.temp_size_in_bytes)

@@ -1,7 +1,7 @@
-"""What containers and library functions cost: processor time of 1,000 lanes, in each form, checked against Python.
+"""The cost of containers and library functions: processor time of 1,000 lanes, in each form, checked against Python.
 
-`python -m benchmarks.containers [NAME …]` prints a table. Processor time, and not what a clock says, is comparable on a
-machine that has other work; it is that of all threads.
+`python -m benchmarks.containers [NAME …]` prints a table. It has processor time, of all threads, and not wall-clock
+time, since only the former is comparable on a machine with other load.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ FORMS: Final[Mapping[str, dict[str, Any]]] = {
 
 
 def heap(seed):
-    """40 pushes, and as many pops."""
+    """40 pushes on a heap, and 40 pops."""
     heap, total = [], 0
     for _ in range(40):
         seed = (seed * 1103 + 12345) % 65536
@@ -40,7 +40,7 @@ def heap(seed):
 
 
 def heap_of_tuples(seed):
-    """The same of a cost and a number."""
+    """40 pushes and pops on a heap of tuples: a cost and a number."""
     heap, total = [], 0
     for i in range(40):
         seed = (seed * 1103 + 12345) % 65536
@@ -52,7 +52,7 @@ def heap_of_tuples(seed):
 
 
 def heap_in_order(seed):
-    """A list that is made a heap at once, and taken apart."""
+    """A list made a heap by `heapify`, then 40 pops."""
     heap, total = [], 0
     for _ in range(40):
         seed = (seed * 1103 + 12345) % 65536
@@ -78,7 +78,7 @@ def table(seed):
 
 
 def counter(seed):
-    """The same in a Counter."""
+    """200 increments and look-ups in a Counter of up to 60 keys."""
     counts, total = Counter(), 0
     for _ in range(200):
         seed = (seed * 1103 + 12345) % 65536
@@ -88,7 +88,7 @@ def counter(seed):
 
 
 def sums(seed):
-    """Sum and max of a list that grows."""
+    """Sum and maximum of a growing list in each of 40 steps."""
     items, total = [], 0
     for _ in range(40):
         seed = (seed * 1103 + 12345) % 65536
@@ -99,7 +99,7 @@ def sums(seed):
 
 
 def questions(seed):
-    """`any` and `all` of a list that grows."""
+    """`any` and `all` of a growing list in each of 40 steps."""
     items, total = [], 0
     for _ in range(40):
         seed = (seed * 1103 + 12345) % 65536
@@ -110,7 +110,7 @@ def questions(seed):
 
 
 def sorting(seed):
-    """A list that grows, in order every fifth time."""
+    """A growing list that is sorted in every fifth step."""
     items, total = [], 0
     for i in range(40):
         seed = (seed * 1103 + 12345) % 65536
@@ -122,7 +122,7 @@ def sorting(seed):
 
 
 def bisecting(seed):
-    """Items that are put into a list where they belong."""
+    """`bisect.insort` into a growing list, and `bisect_left`."""
     items, total = [], 0
     for _ in range(40):
         seed = (seed * 1103 + 12345) % 65536
@@ -132,7 +132,7 @@ def bisecting(seed):
 
 
 def queue(seed):
-    """A deque that items are put into and taken from at both ends."""
+    """A deque with appends at one end and pops at the other."""
     items, total = deque(), 0
     for i in range(100):
         seed = (seed * 1103 + 12345) % 65536
@@ -143,7 +143,7 @@ def queue(seed):
 
 
 def members(seed):
-    """A list that is searched."""
+    """`in`, `index` and `count` on a growing list."""
     items, total = [], 0
     for _ in range(100):
         seed = (seed * 1103 + 12345) % 65536
@@ -154,7 +154,7 @@ def members(seed):
 
 
 def ordered(seed):
-    """What was used last, of eight."""
+    """A cache of the eight keys that were used last, as an OrderedDict."""
     used, total = OrderedDict(), 0
     for _ in range(100):
         seed = (seed * 1103 + 12345) % 65536
@@ -170,7 +170,7 @@ def ordered(seed):
 
 
 def least(seed):
-    """The three least of 40."""
+    """The three smallest of 40 numbers."""
     items = []
     for _ in range(40):
         seed = (seed * 1103 + 12345) % 65536
@@ -197,7 +197,7 @@ ALL: Final[Sequence[Callable[[Any], Any]]] = (
 
 
 def measured(function: Callable[[Any], Any], options: Mapping[str, Any]) -> tuple[float, float]:
-    """Processor time of a run in milliseconds, the median, and of the first call in seconds."""
+    """The median processor time of a run in milliseconds, and that of the first call in seconds."""
     batched, seeds = hb.batch(function, **options), np.arange(LANES, dtype=np.int32)
     begun = time.process_time()
     found = np.asarray(batched(seeds))

@@ -3,11 +3,11 @@
     python -m benchmarks.factorizations [--threads N] [--sizes 4,8,…] [--lanes 1,10,…] [factorization …]
     taskset -c 0 python -m benchmarks.factorizations --sampler
 
-Each lane goes through some turns of a loop, in each of which a matrix is factored. Runs are interleaved, and what is
-printed is the median, in microseconds of the processor for each matrix, and of the clock in parentheses. With 32 rows
-and more, calls of LAPACK inside of loops may wait for each other for ever on several cores, in plain JAX, too: then
-``taskset -c 0`` keeps to one. ``--sampler`` draws the three parameters of a Gaussian process of 50 points with 4 and 64
-chains, and prints the seconds of the processor of a first call and of another, and what is drawn.
+Each lane runs some turns of a loop, in each of which a matrix is factored. Runs are interleaved. The median of
+processor time is printed, in microseconds for each matrix, with that of wall-clock time in parentheses. With 32 rows
+or more, calls of LAPACK inside of loops may deadlock on several cores, in plain JAX, too; ``taskset -c 0`` restricts
+the process to one. ``--sampler`` draws the three parameters of a Gaussian process of 50 points with 4 and 64
+chains, and prints the seconds of processor time of a first call and of a later one, and the moments of the draws.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from hlobatch import mcmc
 
 ROUNDS: Final = 5
 TURNS: Final = 8
-"""Most turns of a lane; others make half as many, so that lanes end at different times."""
+"""Turns of every second lane; the others make half as many, so that lanes end at different times."""
 LEAST_WORK: Final = 2_000_000
-"""Elements of all matrices of a run, at least: less is repeated, so that it takes long enough to be timed."""
+"""A measure of the work of a timed run; smaller runs are repeated, so that they take long enough to be timed."""
 
 
 def gaussian_process(a: Any) -> Any:
@@ -63,7 +63,7 @@ def repeated(function: Callable[[Any], Any]) -> Callable[..., Any]:
 
 
 def in_lockstep(function: Callable[[Any], Any]) -> Callable[..., Any]:
-    """The same as plain JAX has it: a loop that all lanes run until the last is done."""
+    """The repeated function in plain JAX: a loop that all lanes run until the last one is done."""
 
     def run(a: Any, turns: Any) -> Any:
         def body(state: Any) -> Any:
@@ -81,7 +81,7 @@ def positive_definite(lanes: int, n: int) -> Any:
 
 
 def measured(function: Callable[[Any], Any], n: int, lanes: int, threads: int | None) -> dict[str, tuple[float, float]]:
-    """For each form, the microseconds that a matrix takes: of the processor, and of the clock."""
+    """For each form, the microseconds per matrix: of processor time and of wall-clock time."""
     a = positive_definite(lanes, n)
     turns = np.where(np.arange(lanes) % 2, TURNS // 2, TURNS).astype(np.int32)
     matrices = int(turns.sum())
@@ -113,7 +113,10 @@ def measured(function: Callable[[Any], Any], n: int, lanes: int, threads: int | 
 
 
 def process(points: int) -> Callable[[Any], Any]:
-    """The log density of the logarithms of length scale, amplitude and noise of a Gaussian process, given a sample."""
+    """The log density of a Gaussian process with its data, as a function of three logarithms.
+
+    Length scale, amplitude, noise.
+    """
     rng = np.random.default_rng(0)
     x = np.sort(rng.uniform(0, 10, points))
     distances = (x[:, None] - x) ** 2
@@ -131,7 +134,7 @@ def process(points: int) -> Callable[[Any], Any]:
 
 
 def sampled(chains: int, form: str) -> str:
-    """What a kernel or XLA's loop takes to sample it, and what it draws."""
+    """The time in which a kernel or XLA's loop samples the Gaussian process, and the moments of the draws."""
     kept = hb.Optimizations(few_lanes=False, kernels=form == "kernel")
     options = {"optimizations": kept, **({"dispatch": "kernel"} if form == "kernel" else {})}
     log_density, seconds, draws = process(50), [], []

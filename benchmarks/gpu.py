@@ -1,17 +1,17 @@
-"""Code of its own for each lane, in three forms, against XLA's loop and lockstep `vmap` on a GPU.
+"""Lanes' code in three forms, against XLA's loop and lockstep `vmap` on a GPU.
 
     python -m benchmarks.gpu [--seconds S] [--processes N] [--forms thread,warp] [--json FILE] [workload …]
 
-The forms are a thread to each lane, such threads of which those of a warp meet before dear blocks, and a warp to each
+The forms are a thread to each lane; the same with threads of a warp that meet before dear blocks; and a warp to each
 lane (`hlobatch/targets/gpu/forms.py`). A workload runs in the form that is chosen for it and in those that are not
-hopeless; `--forms` says in which else.
+hopeless; `--forms` names other forms to run.
 
-In under eight minutes: first everything is compiled, in processes side by side that share JAX's persistent cache; then
-one workload after the other is timed, each in a process of its own, runs interleaved, medians of their times. A row
-says how many times as fast as XLA's loop the form is that is chosen, which is in bold type, and which share of all
-numbers is the same to the last bit; a form that fails has its error in place of a time. Where own code is ahead on the
-workloads that it is chosen for, `chooses_own_code` in `hlobatch/targets/gpu/target.py` may be turned on, and where
-another form than the chosen one is ahead, `Forms` in `forms.py` is what to change.
+It takes less than eight minutes: first everything is compiled, in concurrent processes that share JAX's persistent
+cache; then one workload after the other is timed, each in its own process, with interleaved runs, by the median. A row
+shows the time of the chosen form in bold, its speed relative to XLA's loop, and the share of numbers that are bitwise
+equal; a form that fails has its error in place of a time. If kernels are faster on the workloads that they are chosen
+for, `chooses_own_code` in `hlobatch/targets/gpu/target.py` may be turned on; if another form than the chosen one is
+fastest, the constants `Forms` in `forms.py` have to change.
 """
 
 from __future__ import annotations
@@ -50,17 +50,19 @@ SIZES: Final = {
     "neural_ode": 1_000,
     "gaussian": 1_000,
 }
-"""Workloads and inputs of the first measurement, which docs/running.md has; those that won are first."""
+"""Workloads and numbers of inputs of the first measurement, which docs/running.md shows; those faster as kernels come
+first."""
 SAMPLED: Final = {"gaussian": 4, "eight_schools": 10, "funnel": 10}
-"""Those that are samplers, and how many draws each chain makes."""
+"""The workloads that are samplers, and the number of draws of each chain."""
 RUNS: Final = 5
 MOST_SECONDS_OF_RUNS: Final = 4.0
 FORMS: Final = ("thread", "meeting", "warp")
-"""Of code of its own, by what `HLOBATCH_OWN_CODE` calls them."""
+"""The forms of lanes' code, by their names in `HLOBATCH_OWN_CODE`."""
 HOPELESS: Final = 8.0
-"""Times fewer operations in a row in a warp from which a thread to a lane is left out, which takes seconds, …"""
+"""The ratio of sequential operations of a thread to those of a warp from which one thread per lane is left out, since
+it would take seconds."""
 USELESS: Final = 1.2
-"""… and up to which a warp is: its threads would all do the same."""
+"""The same ratio up to which a warp per lane is left out, since all its threads would do the same."""
 HEAD: Final = f"""\
 | workload, inputs | {", ms | ".join(FORMS)}, ms | XLA's loop, ms | times as fast | lockstep `vmap`, ms | same bits | \
 first calls, s |
@@ -89,7 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def measured(names: Sequence[str], args: argparse.Namespace) -> list[dict[str, Any]]:
-    """The figures of workloads, which are printed as they come."""
+    """The figures of workloads, each of which is printed as soon as it is measured."""
     end, rows = time.monotonic() + args.seconds, list[dict[str, Any]]()
     with tempfile.TemporaryDirectory() as folder:
         environment = os.environ | {
@@ -128,7 +130,7 @@ def measured(names: Sequence[str], args: argparse.Namespace) -> list[dict[str, A
 
 
 def figures(name: str, inputs: int, asked: Sequence[str] | None = None) -> dict[str, Any]:
-    """What the forms of a workload take, and whether they give the same."""
+    """The times of all forms of a workload, and the share of numbers that are equal between two of them."""
     import hlobatch as hb
     from benchmarks.kernels import agreement, timed
 
@@ -148,7 +150,7 @@ def figures(name: str, inputs: int, asked: Sequence[str] | None = None) -> dict[
     for form, run in list(runs.items()):
         try:
             found["first"][form] = timed(run)[0]
-        except Exception as error:  # noqa: BLE001  # whatever it is: the other forms are of interest
+        except Exception as error:  # noqa: BLE001  # any failure is recorded, and the other forms are measured
             found[form] = f"{type(error).__name__}: {str(error).splitlines()[0][:150]}"
             del runs[form]
     if {chosen, "loop"} <= runs.keys():
@@ -163,7 +165,7 @@ def figures(name: str, inputs: int, asked: Sequence[str] | None = None) -> dict[
 
 
 def in_form(form: str, run: Callable[[], Any]) -> Callable[[], Any]:
-    """What uses code of its own in one of its forms."""
+    """A run with `HLOBATCH_OWN_CODE` set to a form."""
 
     def there() -> Any:
         with mock.patch.dict(os.environ, HLOBATCH_OWN_CODE=form):
@@ -173,7 +175,7 @@ def in_form(form: str, run: Callable[[], Any]) -> Callable[[], Any]:
 
 
 def forms_of(batched: Any, arguments: Sequence[Any]) -> tuple[str, list[str]]:
-    """The form that is chosen for a workload, and all that are worth a measurement."""
+    """The form that is chosen for a workload, and all forms that are worth measuring."""
     from hlobatch.targets.gpu.forms import NAMES, Forms
 
     program, rules = batched.trace(*arguments).plan.programs.of_a_lane, Forms()
@@ -204,7 +206,7 @@ def of_sampler(name: str, inputs: int) -> tuple[Any, tuple[Any, ...]]:
 
 
 def lockstep(name: str, inputs: int) -> Callable[[], Any] | None:
-    """What runs the same under `jax.vmap`, if the workload has that."""
+    """A run of the workload under `jax.vmap`; None if it has no such contender."""
     if name in SAMPLED:
         return None
     from benchmarks.workload import Size

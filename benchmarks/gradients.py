@@ -1,10 +1,10 @@
-"""What derivatives cost, against the program itself and against JAX in lockstep: `python -m benchmarks.gradients`.
+"""The cost of derivatives, relative to the program itself and to JAX in lockstep: `python -m benchmarks.gradients`.
 
     python -m benchmarks.gradients [--inputs N] [--rounds N] [program …]
 
-Each program and its derivatives run in turn, and ratios are medians of ratios within one round. In lockstep, where a
-program can be written so, it is a `jax.lax.scan` of as many turns as the longest input takes, under `jax.vmap`: loops
-of a number of turns that is not known have no reverse mode in JAX.
+Each program and its derivatives run in turn, and ratios are medians of ratios within one round. The lockstep
+version, where there is one, is a `jax.lax.scan` with the number of turns of the longest input, under `jax.vmap`, since
+`lax.while_loop` has no reverse mode in JAX.
 """
 
 from __future__ import annotations
@@ -88,7 +88,10 @@ def ode(y, inner, outer, end):
 
 
 def _scanned(step: Callable[[Any], Any], goes_on: Callable[[Any], Any], safe: Any, start: Any, turns: int) -> Any:
-    """A loop of as many turns as any input takes; those that are done compute something that is safe, and drop it."""
+    """A `scan` with the number of turns of the longest input.
+
+    Inputs that are done compute on `safe`, and drop the result.
+    """
 
     def body(state: Any, _: None) -> tuple[Any, None]:
         on = goes_on(state)
@@ -138,10 +141,10 @@ class Program:
     """A program to differentiate.
 
     Attributes:
-        function: One floating-point number for each input.
-        inputs: From a number of inputs to arguments.
+        function: A batched function with one floating-point result for each input.
+        inputs: Makes the arguments of a batch of some size.
         varied: The positions of the differentiated arguments.
-        lockstep: It in lockstep, if it can be written so.
+        lockstep: The program in lockstep; None if it has no such version.
     """
 
     function: Any
@@ -189,7 +192,7 @@ PROGRAMS: Final = {
 
 
 def contenders(program: Program, inputs: int) -> dict[str, Callable[[], Any]]:
-    """The runs that are compared, each compiled as a whole, but for those by themselves."""
+    """The runs that are compared, by name; each is in one `jax.jit`, except those named `by itself`."""
     args = program.inputs(inputs)
     point = tuple(args[i] for i in program.varied)
 

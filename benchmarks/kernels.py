@@ -3,8 +3,9 @@
     python -m benchmarks.kernels [--threads N] [workload …]
     python -m benchmarks.kernels --compile
 
-Runs are interleaved, and ratios are medians of ratios within one round. Besides seconds there is the processor's time:
-where others use the machine, it says more. `--compile` is how long the first call of large programs takes.
+Runs are interleaved, and ratios are medians of ratios within one round. Seconds of processor time are
+printed too, which are more reliable if other programs run on the machine. `--compile` times first calls of large
+programs.
 """
 
 from __future__ import annotations
@@ -42,32 +43,32 @@ CASES: Final = {
     "quadrature": ("integral", "inputs", 1_000),
     "neural_ode": ("train", "inputs", 100),
 }
-"""For each workload the name of the function, of what makes inputs, and how many of these."""
+"""For each workload: the name of its function, the name of the function that makes inputs, and their number."""
 ROUNDS: Final = 9
 
 
 def timed(run: Callable[[], Any]) -> tuple[float, float]:
-    """Seconds, and seconds of the processor, that a call takes."""
+    """The wall-clock seconds and the seconds of processor time of a call."""
     began, used = time.perf_counter(), time.process_time()
     jax.block_until_ready(run())
     return time.perf_counter() - began, time.process_time() - used
 
 
 def agreement(ours: Any, theirs: Any) -> float:
-    """The least share, of all arrays, of numbers that are the same to the last bit."""
+    """The share of numbers that are bitwise equal, in the array where it is smallest."""
     pairs = zip(map(np.asarray, jax.tree.leaves(ours)), map(np.asarray, jax.tree.leaves(theirs)), strict=True)
     return min(float(np.mean((a == b) | ((a != a) & (b != b)))) for a, b in pairs)
 
 
 def numba_of(module: Any, count: int) -> Callable[[], Any] | None:
-    """What runs the same in numba, if the workload has that."""
+    """A run of the workload's numba contender; None if it has none."""
     contenders = module.WORKLOAD.contenders if hasattr(module, "WORKLOAD") else {}
     made = next((c for name, c in contenders.items() if name.startswith("numba")), None)
     return None if made is None else made(type(module.WORKLOAD.sizes[0])(count, count)).run
 
 
 def row(name: str, threads: int) -> str:
-    """The figures of a workload."""
+    """A row of the table: the figures of a workload."""
     function_name, inputs, count = CASES[name]
     module = importlib.import_module(f"benchmarks.workloads.{name}")
     function, arguments = getattr(module, function_name), getattr(module, inputs)(count)
@@ -95,20 +96,20 @@ HEAD: Final = f"""\
 
 
 def mutual(count: int) -> str:
-    """Functions in a ring, each of which calls the next."""
+    """Source of a program with functions in a ring, each of which calls the next."""
     start = "@hb.batch\ndef f{0}(n):\n    if n <= {0}:\n        return n + {0}\n"
     one = start + "    return f{1}(n - 1) + f{1}(n - 2) % 7\n"
     return "\n\n".join(["import hlobatch as hb\n", *[one.format(i, (i + 1) % count) for i in range(count)]])
 
 
 def chain(count: int) -> str:
-    """A chain of `elif`s."""
+    """Source of a program with a chain of `elif`s."""
     tests = "".join(f"    {'el' if i else ''}if n == {i}:\n        n = n * {i + 2} + {i}\n" for i in range(count))
     return f"import hlobatch as hb\n\n\n@hb.batch\ndef f0(n):\n{tests}    return n\n"
 
 
 def straight(count: int) -> str:
-    """Straight lines."""
+    """Source of a program with many lines of straight code."""
     head = "import hlobatch as hb\n\n\n@hb.batch\ndef f0(x):\n    while x > 100:\n        x = x - 7\n"
     lines = "".join(f"    x = x * {1 + i % 3} + {i}\n    x = x % 1009\n" for i in range(count // 2))
     return f"{head}{lines}    return x\n"
@@ -122,7 +123,7 @@ LARGE: Final = {
 
 
 def first_calls() -> None:
-    """How long large programs take until they have their first result, and what of that is the kernel's."""
+    """Print the processor time of first calls of large programs, and its part until blocks with stacks exist."""
     for number, (name, source) in enumerate(LARGE.items()):
         path = Path(tempfile.mkdtemp()) / f"large_{number}.py"
         path.write_text(source())

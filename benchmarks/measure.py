@@ -1,8 +1,8 @@
 """A workload and a size -> rows of figures: contenders are compiled, compared, and timed in turn.
 
-Repetitions are interleaved: in each round every contender has a turn, the next round begins with the next contender. So
-whatever else slows the machine slows all of them, and ratios are medians of ratios within one round. What is over soon
-runs several times in its turn: the first of them finds the caches as another contender left them.
+Repetitions are interleaved: in each round every contender has a turn, and the next round begins with the next
+contender. So other load on the machine slows all of them, and ratios are medians of ratios within one round. A short
+run is repeated several times in its turn, since the first one finds the caches as another contender left them.
 """
 
 from __future__ import annotations
@@ -24,27 +24,28 @@ OURS: Final = "hlobatch"
 ROOFLINE: Final = "roofline"
 MIN_ROUNDS: Final = 3
 COMPILATIONS: Final = 5
-"""Times that contenders are compiled again, in turn."""
+"""How many times contenders are compiled again, in turn."""
 LONG: Final = 2.0
-"""Seconds from which to compile something once is enough."""
+"""Seconds of compilation from which one measurement of it is enough."""
 LONG_ENOUGH: Final = 0.02
-"""Seconds for which a contender runs in its turn; a single run may take longer."""
+"""Seconds that a turn of a contender lasts at least, by repeating short runs."""
 RELATIVE_TOLERANCE: Final = 2e-3
-"""Contenders add in different orders, in single precision, and choose their own steps where steps adapt."""
+"""Tolerance for comparing results: contenders sum in different orders in single precision, and adaptive methods choose
+their own steps."""
 ABSOLUTE_TOLERANCE: Final = 2e-3
 
 Row = dict[str, Any]
-"""One contender at one size, as it is written to JSON."""
+"""The figures of one contender at one size, as they are written to JSON."""
 Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class Effort:
-    """When to stop.
+    """When to stop measuring.
 
     Attributes:
-        repetitions: Rounds at most.
-        seconds: Of timed runs per size; at least `MIN_ROUNDS` rounds are made all the same.
+        repetitions: Largest number of rounds.
+        seconds: Seconds of timed runs per size; at least `MIN_ROUNDS` rounds are made in any case.
     """
 
     repetitions: int = 25
@@ -63,14 +64,14 @@ def measure(
     only: Collection[str] | None = None,
     say: Say = print,
 ) -> list[Row]:
-    """Rows for the contenders and the roofline.
+    """The rows of the contenders and the roofline at one size.
 
     Args:
-        workload: What to run.
-        size: How large.
-        effort: How often.
-        only: Names of the contenders that are wanted besides hlobatch; None for all.
-        say: Receives a line at a time.
+        workload: The workload.
+        size: The size.
+        effort: When to stop.
+        only: Names of the contenders to measure besides hlobatch; None for all.
+        say: Receives each line of the report.
 
     Raises:
         DisagreementError: Two contenders have different results.
@@ -93,7 +94,7 @@ def measure(
 def prepare(
     workload: Workload, size: Size, only: Collection[str] | None = None
 ) -> tuple[dict[str, Prepared], dict[str, str]]:
-    """The contenders and the roofline, compiled; and why others are missing."""
+    """The compiled contenders with the roofline, and for each contender that is not installed, the reason."""
     wanted = {name: make for name, make in workload.contenders.items() if only is None or name in {OURS, *only}}
     if workload.roofline is not None:
         wanted[ROOFLINE] = workload.roofline
@@ -108,7 +109,7 @@ def prepare(
 
 
 def check_agreement(prepared: Mapping[str, Prepared]) -> None:
-    """Run what can be compared and compare it.
+    """Run the contenders whose results are comparable, and compare these.
 
     Raises:
         DisagreementError: Two contenders have different results.
@@ -134,7 +135,7 @@ def agree(got: np.ndarray[Any, Any], want: np.ndarray[Any, Any]) -> bool:
 
 
 def interleaved(runs: Mapping[str, Callable[[], Any]], rounds: int, seconds: float) -> dict[str, list[float]]:
-    """Seconds that each run takes in each round. Each has run before, in preparation or to be compared."""
+    """For each run, its seconds in each round. All have run before, so that nothing is compiled now."""
     turns = {name: Timed(run) for name, run in runs.items()}
     names = list(runs)
     end = time.perf_counter() + seconds
@@ -149,12 +150,12 @@ def interleaved(runs: Mapping[str, Callable[[], Any]], rounds: int, seconds: flo
 
 @dataclass
 class Timed:
-    """A contender that takes turns with others.
+    """A contender whose runs are timed in turn with others.
 
     Attributes:
-        run: One run.
-        calls: Runs in a turn, known from the first on.
-        times: Of a run, for each turn.
+        run: Runs it once.
+        calls: The number of runs in a turn, found in the first turn.
+        times: For each turn, the seconds of a run.
     """
 
     run: Callable[[], Any]
@@ -162,7 +163,7 @@ class Timed:
     times: list[float] = field(default_factory=list)
 
     def take(self) -> None:
-        """Take a turn; the first is taken again if that was too short."""
+        """Time a turn; the first one is repeated with more runs if it was too short."""
         taken = self._seconds(max(1, self.calls))
         if not self.calls:
             self.calls = max(1, math.ceil(LONG_ENOUGH / taken))
@@ -170,7 +171,7 @@ class Timed:
         self.times.append(taken)
 
     def _seconds(self, calls: int) -> float:
-        """What a run takes, on average over as many as are made one after the other."""
+        """The mean seconds of a run, over ``calls`` runs in sequence."""
         begin = time.perf_counter()
         for _ in range(calls):
             self.run()
@@ -203,7 +204,7 @@ def _row(
 def _speed_ratio(
     name: str, other: str, prepared: Mapping[str, Prepared], times: Mapping[str, list[float]]
 ) -> float | None:
-    """How many times the useful work per second of `other` that of `name` is: the median over rounds."""
+    """The useful work per second of `name` divided by that of `other`: the median over rounds."""
     if name not in prepared or other not in prepared:
         return None
     work = prepared[name].work / prepared[other].work

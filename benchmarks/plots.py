@@ -1,4 +1,4 @@
-"""Rows of figures -> plots: how many times as fast hlobatch is, in short and in full; work per second against lanes."""
+"""Rows of figures -> plots: hlobatch's speed relative to others, in summary and in full; work per second over lanes."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ SUMMARY: Final = (
     "fixed_count",
     "nuts_logistic",
 )
-"""The workloads of the summary: those that gain the most, those that gain the least, and some between."""
+"""The workloads of the summary: those with the largest and smallest gains, and some between."""
 
 
 def has_summary(rows: Sequence[Row]) -> bool:
-    """Whether all workloads of the summary were measured on a thousand examples."""
+    """Whether all workloads of the summary were measured with a thousand examples and lanes."""
     return len(summary_rows(rows)) == len(SUMMARY)
 
 
 def summary_rows(rows: Sequence[Row]) -> list[Row]:
-    """The row of the peer of each workload of the summary, on a thousand lanes, those that gain the most first."""
+    """For each workload of the summary, the row of its peer with a thousand lanes; the largest gains come first."""
     found = {r["workload"]: r for r in rows if r["lanes"] == r["inputs"] == 1000 and r["contender"] in PEERS}
     return sorted((found[name] for name in SUMMARY if name in found), key=lambda row: -row["slower"])
 
@@ -42,7 +42,7 @@ def has_curve(rows: Sequence[Row]) -> bool:
 
 
 def draw(rows: Sequence[Row], folder: Path) -> None:
-    """Draw all plots of all platforms, as SVG that is the same for the same rows."""
+    """Draw all plots of all platforms, as SVG files that are deterministic."""
     import matplotlib as mpl  # an optional dependency
 
     mpl.use("svg")
@@ -59,14 +59,14 @@ def draw(rows: Sequence[Row], folder: Path) -> None:
 
 
 def _summary(rows: Sequence[Row]) -> Any:
-    """One bar per workload, with what it is compared with in its color and its figure at its end."""
+    """A bar per workload, in the color of its peer, with the ratio at its end."""
     from matplotlib import pyplot as plt
 
     figure, axes = plt.subplots(figsize=(7, 3.2), layout="constrained")
     for contender, color in zip(PEERS, ("#3b6ea5", "#d08a2e"), strict=True):
         own = [(place, row["slower"]) for place, row in enumerate(rows) if row["contender"] == contender]
         places, ratios = zip(*own, strict=True)
-        # Bars begin at 1, where nobody is faster.
+        # Bars begin at 1, where both are equally fast.
         bars = axes.barh(places, [r - 1 for r in ratios], left=1, color=color, label=f"against {contender}")
         axes.bar_label(bars, [f"{r:.0f}" if r >= 10 else f"{r:.1f}" for r in ratios], padding=3, fontsize=8)
     axes.set(xscale="log", xlim=(0.9, 200), xticks=[1, 2, 5, 10, 20, 50, 100], xticklabels=[1, 2, 5, 10, 20, 50, 100])

@@ -1,4 +1,4 @@
-"""The table of workloads. A module is imported when its workload is asked for, and so are the peers it needs."""
+"""The table of workloads. The module of a workload, and the libraries that it needs, are imported on demand."""
 
 from __future__ import annotations
 
@@ -74,11 +74,11 @@ MODULES: Final = {
     **dict.fromkeys(SWITCHES, "benchmarks.workloads.switches"),
     **dict.fromkeys(MECHANISMS, "benchmarks.workloads.mechanisms"),
 }
-"""Where each workload is, in the order of the page: a module's `WORKLOAD`, or one of its `WORKLOADS` by name."""
+"""For each workload, in the order of the page, its module, which has it as `WORKLOAD` or in `WORKLOADS` by name."""
 
 
 def find(name: str) -> Workload:
-    """The workload of a name.
+    """The workload with a name.
 
     Raises:
         KeyError: There is none.

@@ -112,7 +112,7 @@ def page(rows: Sequence[Row], folder: str) -> str:
     """The page as Markdown: the results of every workload at its largest size.
 
     Args:
-        rows: Of all files.
+        rows: The rows of all files.
         folder: Where the details and plots are, relative to the page.
     """
     parts = [HEAD.format(folder=folder).rstrip("\n")]
@@ -238,7 +238,7 @@ def _goals(rows: Sequence[Row]) -> list[str]:
 
 
 def _compiling(rows: Sequence[Row], others: Sequence[Row]) -> list[float]:
-    """How many times as long hlobatch takes to compile as each of some other rows."""
+    """The ratios of hlobatch's time to compile to that of some other rows, at the same sizes."""
     ours = [r for r in rows if r["contender"] == OURS]
     pairs = ((mine, other) for other in others for mine in ours if _same_size(mine, other))
     return [mine["compile_seconds"] / other["compile_seconds"] for mine, other in pairs]
@@ -306,7 +306,7 @@ def _share(share: float | None) -> str:
 
 
 def _number(x: float) -> str:
-    """Three digits."""
+    """A number with three significant digits and an SI suffix."""
     if x == 0:
         return "0"
     exponent = math.floor(math.log10(abs(x)))

@@ -1,4 +1,4 @@
-"""The file of results: rows of figures, each with what it was measured on."""
+"""The files of results: rows of figures, each with the environment that it was measured in."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from benchmarks.measure import Row
 
 
 def environment() -> dict[str, Any]:
-    """What the figures depend on besides the code: processor, device, versions, date."""
+    """The environment that the figures depend on: processor, device, versions, date."""
     return {
         "date": dt.datetime.now(dt.UTC).date().isoformat(),
         "platform": jax.default_backend(),
@@ -35,7 +35,8 @@ def environment() -> dict[str, Any]:
 
 
 _VECTORS: Final = {"avx512f": "AVX-512", "avx2": "AVX2"}
-"""What processors call their vector units, the largest first; some say no more of themselves than who made them."""
+"""Names of vector units by the flags of processors, the widest first. They are added to the model's name, which may be
+only the vendor's."""
 
 
 def _processor() -> str:
@@ -50,12 +51,12 @@ def _processor() -> str:
 
 
 def file_of(path: Path, environment: dict[str, Any]) -> Path:
-    """A file as it is; in a folder, the file of the platform."""
+    """The path itself if it is a JSON file; for a folder, the path of the platform's file in it."""
     return path if path.suffix == ".json" else path / f"{environment['platform']}.json"
 
 
 def load(path: Path) -> list[Row]:
-    """The rows of a file; none if there is no file."""
+    """The rows of a file; empty if it does not exist."""
     return list(json.loads(path.read_text())["rows"]) if path.exists() else []
 
 
@@ -67,11 +68,11 @@ def save(path: Path, rows: list[Row]) -> None:
 
 
 def merge(old: list[Row], new: list[Row], order: list[str]) -> list[Row]:
-    """Both, with the new ones in place of old ones that measured the same.
+    """Old and new rows, sorted; new rows replace old ones of the same workload, size and contender.
 
     Args:
-        old: What the file has.
-        new: What has just been measured.
+        old: The rows of the file.
+        new: The rows that were measured now.
         order: Names of workloads, for sorting.
     """
     replaced = {_identity(row) for row in new}

@@ -1,10 +1,10 @@
 """`python -m benchmarks.sampling`: effective draws per second of whole runs, warm-up and compilation included.
 
-Each run is a process of its own, so that each compiles; libraries take turns, so that what else the machine does falls
-on all of them. A run is made twice in its process: the second one does not compile, where the library keeps what it has
-compiled. All are given the same log densities, starts and numbers of draws, and adapt as they do by themselves: a
-diagonal metric, and a step size for 0.8 acceptance. Beside the time on the clock stands that of all processors: it says
-more where other programs run on the machine.
+Each run is a process of its own, so that each compiles; libraries take turns, so that other load on the machine affects
+all of them. A run is made twice in its process: the second one does not compile if the library keeps compiled code. All
+get the same log densities, starts and numbers of draws, and adapt by their own defaults: a diagonal metric, and a step
+size for an acceptance of 0.8. Besides wall-clock time, processor time is measured, which is more reliable if other
+programs run on the machine.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from benchmarks.measure import Row
 
 @dataclass(frozen=True)
 class Target:
-    """What is sampled: an unconstrained vector.
+    """A distribution to sample, of an unconstrained vector.
 
     Attributes:
-        log_density: Of a position.
-        dim: Elements of it.
+        log_density: The log density of a position.
+        dim: The number of elements of a position.
     """
 
     log_density: Callable[[Any], Any]
@@ -45,7 +45,7 @@ class Target:
 
 
 def eight_schools() -> Target:
-    """Not centered: mean, logarithm of the scale, eight effects."""
+    """Eight schools, in the non-centered form: mean, logarithm of the scale, eight effects."""
     y = jnp.array([28.0, 8.0, -3.0, 7.0, -1.0, 1.0, 18.0, 12.0])
     sigma = jnp.array([15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0])
 
@@ -59,7 +59,7 @@ def eight_schools() -> Target:
 
 
 def radon() -> Target:
-    """400 measurements in 40 counties whose levels differ, with one slope; made up, as radon in Minnesota is."""
+    """400 synthetic measurements in 40 counties with different levels and one slope, like radon in Minnesota."""
     rng = np.random.default_rng(0)
     county, floor = rng.integers(0, 40, 400), rng.integers(0, 2, 400).astype(np.float32)
     levels = rng.normal(1.4, 0.4, 40)
@@ -76,7 +76,7 @@ def radon() -> Target:
 
 
 def logistic() -> Target:
-    """1,000 outcomes, 25 regressors of which neighbors correlate."""
+    """A logistic regression of 1,000 outcomes on 25 regressors, of which neighbors are correlated."""
     rng = np.random.default_rng(1)
     index = np.arange(25)
     root = np.linalg.cholesky(0.8 ** np.abs(index[:, None] - index))
@@ -97,7 +97,7 @@ def gaussian() -> Target:
 
 
 def mixture() -> Target:
-    """300 numbers of two normals, in order of their means."""
+    """A mixture of two normals with ordered means, for 300 numbers."""
     rng = np.random.default_rng(2)
     y = jnp.asarray(np.where(rng.random(300) < 0.3, rng.normal(-1, 0.7, 300), rng.normal(1.5, 1, 300)), jnp.float32)
 
@@ -114,7 +114,7 @@ def mixture() -> Target:
 
 
 def volatility() -> Target:
-    """Stochastic volatility of 50 days, not centered: level, persistence, scale, innovations."""
+    """Stochastic volatility of 50 days, in the non-centered form: level, persistence, scale, innovations."""
     rng = np.random.default_rng(3)
     h = np.zeros(50)
     for day in range(1, 50):
@@ -141,14 +141,14 @@ TARGETS: Final = {
 }
 
 TIMES: Final = ("seconds", "seconds_again", "processor", "processor_again")
-"""Of a run that compiles and of one that does not: on the clock, and of all processors together."""
+"""The times of a run with and without compilation: wall-clock time, and processor time of all cores."""
 
 Sampler = Callable[[int], tuple[Any, Any]]
 """A seed -> draws, `[chains, draws, dim]`, and leapfrog steps, `[chains, draws]`."""
 
 
 def hlobatch(target: Target, starts: Any, warmup: int, draws: int) -> Sampler:
-    """`mcmc.sample`, as it is by default."""
+    """`mcmc.sample` of hlobatch with its defaults."""
     from hlobatch import mcmc
 
     def run(seed: int) -> tuple[Any, Any]:
@@ -160,7 +160,7 @@ def hlobatch(target: Target, starts: Any, warmup: int, draws: int) -> Sampler:
 
 
 def numpyro(target: Target, starts: Any, warmup: int, draws: int, method: str = "vectorized") -> Sampler:
-    """Its NUTS on the same potential."""
+    """NUTS of numpyro on the same potential."""
     from numpyro.infer import MCMC, NUTS
 
     kernel = NUTS(potential_fn=lambda x: -target.log_density(x))
@@ -178,12 +178,12 @@ def numpyro(target: Target, starts: Any, warmup: int, draws: int, method: str = 
 
 
 def numpyro_parallel(target: Target, starts: Any, warmup: int, draws: int) -> Sampler:
-    """A device for each chain; that many devices have to be made before JAX starts (`main`)."""
+    """NUTS of numpyro with a device for each chain; `main` makes that many devices before JAX starts."""
     return numpyro(target, starts, warmup, draws, "parallel")
 
 
 def blackjax(target: Target, starts: Any, warmup: int, draws: int) -> Sampler:
-    """Its window adaptation and NUTS, under `vmap`."""
+    """Window adaptation and NUTS of blackjax, under `vmap`."""
     import blackjax
 
     def one(key: Any, start: Any) -> Any:
@@ -203,7 +203,7 @@ def blackjax(target: Target, starts: Any, warmup: int, draws: int) -> Sampler:
 
 
 def tfp(target: Target, starts: Any, warmup: int, draws: int) -> Sampler:
-    """Its NUTS with dual averaging of the step size; for log densities it adapts no metric."""
+    """TFP's NUTS with dual averaging of the step size; it adapts no metric for log densities."""
     from tensorflow_probability.substrates import jax as probability
 
     kernel = probability.mcmc.DualAveragingStepSizeAdaptation(
@@ -237,7 +237,7 @@ LIBRARIES: Final[dict[str, Callable[..., Sampler]]] = {
 
 
 def measured(library: str, name: str, chains: int, warmup: int, draws: int, seed: int) -> Row:
-    """Two runs in this process: seconds with compilation and without, and what was drawn."""
+    """Two runs in this process: the seconds with and without compilation, and the quality of the draws."""
     import arviz
 
     target = TARGETS[name]()
@@ -274,17 +274,20 @@ def measured(library: str, name: str, chains: int, warmup: int, draws: int, seed
 
 
 def median(rows: Sequence[Row], value: Callable[[Row], float]) -> float:
-    """Of all repetitions."""
+    """The median of a value over all repetitions."""
     return float(np.median([value(row) for row in rows]))
 
 
 def effective(row: Row, per: str) -> float:
-    """Effective draws per second, of those that `per` names."""
+    """Effective draws per second, in the time that `per` names."""
     return float(row["ess"] / row[per])
 
 
 def table(rows: Sequence[Row]) -> list[str]:
-    """Markdown: medians over repetitions, and how many times the effective draws per second hlobatch has."""
+    """A table in Markdown.
+
+    Medians over repetitions, and hlobatch's effective draws per second relative to each library's.
+    """
     lines = [
         "| Posterior | chains | library | effective draws | steps a draw | seconds | again | of processors | again |"
     ]
@@ -304,7 +307,10 @@ def table(rows: Sequence[Row]) -> list[str]:
 
 
 def summary(rows: Sequence[Row]) -> list[str]:
-    """Markdown: a line for each posterior and number of chains, with effective draws per second of processors' time."""
+    """A table in Markdown.
+
+    For each posterior and number of chains, the effective draws per second of processor time.
+    """
     others = [library for library in LIBRARIES if library != "hlobatch" and any(r["library"] == library for r in rows)]
     lines = ["| Posterior | chains | hlobatch, compiling | again | " + " | ".join(others) + " |"]
     lines.append("|---|---|---|---|" + "---|" * len(others))
@@ -327,7 +333,7 @@ def _by_run(rows: Sequence[Row]) -> dict[tuple[str, int], dict[str, list[Row]]]:
 
 
 def _ratios(libraries: Mapping[str, Sequence[Row]], library: str) -> list[float | None]:
-    """How many times the effective draws per second hlobatch has than a library, by each of ``TIMES``."""
+    """Effective draws per second of hlobatch, divided by a library's, by each of ``TIMES``; None if one is missing."""
     if library == "hlobatch" or not {"hlobatch", library} <= libraries.keys():
         return [None] * len(TIMES)
     rates = [
@@ -337,7 +343,7 @@ def _ratios(libraries: Mapping[str, Sequence[Row]], library: str) -> list[float 
 
 
 def merge(old: Sequence[Row], new: Row) -> list[Row]:
-    """Rows with a new one, in place of one that measured the same, in the order of the posteriors."""
+    """Rows with a new one, which replaces a row of the same measurement, in the order of the posteriors."""
 
     def identity(row: Row) -> tuple[Any, ...]:
         return list(TARGETS).index(row["target"]), row["chains"], list(LIBRARIES).index(row["library"]), row["seed"]
@@ -378,7 +384,7 @@ def main() -> int:
 
 
 def in_a_process(library: str, target: str, chains: int, seed: int, options: Any) -> Row | None:
-    """One measurement; None where the library cannot be run, or not in the time that there is."""
+    """One measurement in a new process; None if the library fails or exceeds the time limit."""
     request = {
         "library": library,
         "name": target,

@@ -1,4 +1,4 @@
-"""What a benchmark is: a workload, its sizes, and the contenders that do the same work."""
+"""The data model of benchmarks: a workload, its sizes, and the contenders that do the same work."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Size:
-    """How large a run is.
+    """The size of a run.
 
     Attributes:
-        lanes: Examples in a batch of the lockstep contenders and of the roofline. How many are in flight at once in
-            hlobatch it chooses itself, except where a workload says that it shall be as many.
-        inputs: Examples in all. With more of them than lanes, lockstep contenders run one batch after another.
+        lanes: Examples in a batch of the lockstep contenders and of the roofline. hlobatch chooses by itself how many
+            are in flight, except where a workload sets that to `lanes`.
+        inputs: Examples in total. If there are more than lanes, lockstep contenders run one batch after another.
     """
 
     lanes: int
@@ -30,13 +30,13 @@ class Prepared:
 
     Attributes:
         run: Runs everything, blocks until the result is ready, and returns it.
-        work: Useful units of work that one run does: what some lane wanted, never masked lanes.
-        compile_seconds: From nothing to the executable, tracing included, the first time.
+        work: Useful units of work of one run; work for masked lanes does not count.
+        compile_seconds: Seconds of the first compilation, tracing included.
         temp_bytes: Temporary memory that XLA allocates.
-        lane_use: Share of the lanes of the costly kernel that did wanted work.
-        note: For the reader of the table.
-        comparable: Takes from a result what must agree between all contenders that have this.
-        compile: Makes the executable from nothing once more; None where that is done elsewhere.
+        lane_use: Share of lanes that were active when the costly kernel ran, over its executions.
+        note: A note for the reader of the table.
+        comparable: The part of a result that must agree between all contenders with such a function.
+        compile: Compiles everything again, for timing; None if compilation happens in another process.
     """
 
     run: Callable[[], Any]
@@ -50,7 +50,7 @@ class Prepared:
 
 
 Contender = Callable[[Size], Prepared]
-"""Compiles one way to do the work. Raises ImportError if what it needs is not installed."""
+"""Compiles a contender for a size. Raises ImportError if a library that it needs is not installed."""
 
 
 @dataclass(frozen=True)
@@ -58,14 +58,15 @@ class Workload:
     """One problem, and the ways to solve it that are compared.
 
     Attributes:
-        name: What it is called on the command line.
-        title: What it is called on the page.
-        unit: Of work, in the singular.
-        description: Of the problem and where control differs between lanes.
-        sizes: What is run by default.
-        contenders: By name; the first is `"hlobatch"`.
-        roofline: The bare batched kernel in a `fori_loop`, with as many lanes; None if there is no kernel to speak of.
-        control: Whether all examples do the same, so that lockstep serves as well.
+        name: Its name on the command line.
+        title: Its name on the page.
+        unit: The unit of work, in the singular.
+        description: A description of the problem, and of where control flow differs between lanes.
+        sizes: The sizes that are run by default.
+        contenders: The contenders by name; the first is `"hlobatch"`.
+        roofline: The bare batched kernel in a `fori_loop`, with as many lanes; None if the workload has no costly
+            kernel.
+        control: Whether control flow is the same in all examples, so that lockstep is as good.
     """
 
     name: str

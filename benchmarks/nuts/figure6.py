@@ -22,7 +22,7 @@ def problem(size: Size) -> Problem:
 
 
 def interpreted(size: Size, backend: stackless.Backend) -> Prepared:
-    """The stackless interpreter. Its first run compiles, and fills the cache that later runs use."""
+    """A contender: the stackless interpreter. Its first run compiles, and fills the cache that later runs use."""
     given = problem(size)
     chains, cache = ours.start(given), dict[Any, Any]()
     began = time.perf_counter()

@@ -1,16 +1,16 @@
-"""The paper's figure 7: how many of the lanes of the gradient are in use, against how many lanes there are.
+"""The paper's figure 7: the share of lanes in use when the gradient is computed, over the number of lanes.
 
 Usage: `python -m benchmarks.nuts.figure7 [--lanes N,N…] [--json FILE]`. Nothing is timed. For each
 number of trajectories (draws) of each chain there are five figures:
 
 - `"hlobatch"`: with `hb.sync()` before the gradient, which waits until every chain is there or done.
-- `"bound"`: what such a run can reach: the mean over lanes of a lane's work over the maximum.
+- `"bound"`: the largest share that such a run can reach: the mean of all lanes' work over its maximum.
 - `"lockstep"`: with a barrier after each trajectory, as chains under `jax.vmap` have (they have more barriers inside).
 - `"hlobatch, queue"`: with `QUEUE` chains for each lane.
-- `"hlobatch, by cost"`: without `hb.sync()`. This gradient is cheap, and to compute it for fewer lanes costs less than
-  to bring all of them there.
+- `"hlobatch, by cost"`: without `hb.sync()`. This gradient is cheap, and computing it for fewer lanes costs less than
+  waiting for all of them.
 
-The trajectories of the second and third are those of the first, cut where they end.
+The trajectories of the second and third figure are those of the first run, split at their ends.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ NAME: Final = "nuts_figure7"
 LANES: Final = (3, 10, 30, 100)
 TRAJECTORIES: Final = (10, 100)
 QUEUE: Final = 30
-"""Chains for each lane, where chains wait for lanes."""
+"""The number of chains for each lane in a run with a queue."""
 
 Row = dict[str, Any]
 Counts = NDArray[np.int64]
@@ -64,9 +64,9 @@ def rows(lanes: int, trajectories: int) -> list[Row]:
 
 
 def run(problem: Problem, lanes: int, *, gather: bool = True) -> tuple[Counts, float]:
-    """The gradients that each chain needed, `[chains]`, and the share of lanes in use.
+    """The number of gradients of each chain, `[chains]`, and the share of lanes in use.
 
-    In one thread: the bound is for lanes that all wait for the slowest.
+    The run has one thread, since the bound is for lanes that all wait for the slowest.
     """
     sampler = hb.batch(ours.sampler(problem, gather=gather).function, lanes=lanes, threads=1)
     (chains, _), stats = sampler.with_stats(ours.start(problem))
@@ -74,7 +74,7 @@ def run(problem: Problem, lanes: int, *, gather: bool = True) -> tuple[Counts, f
 
 
 def gradients_of_trajectories(problem: Problem) -> Counts:
-    """The gradients of each trajectory of each chain, `[chains, draws]`."""
+    """The number of gradients of each trajectory of each chain, `[chains, draws]`."""
     sampler = ours.sampler(replace(problem, num_draws=1))
     chains, done = ours.start(problem), []
     for _ in range(problem.num_draws):

@@ -43,11 +43,11 @@ def start(problem: Problem) -> nuts.Chain:
 
 
 def gradients(result: tuple[nuts.Chain, jax.Array]) -> float:
-    """The gradients that all chains together have needed since they started."""
+    """The number of gradients that all chains together have computed since they started."""
     chains, _ = result
     return ready.total(chains.tally.leapfrogs)
 
 
 def gradient_use(stats: hb.RunStats) -> float:
-    """The share of lanes in use where the gradient is computed: in the block that does most of the work."""
+    """The share of lanes in use when the gradient is computed, in the block with the most work."""
     return stats.utilization_of(max(stats.blocks, key=lambda block: block.cost * block.active).name)

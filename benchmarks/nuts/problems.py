@@ -1,8 +1,8 @@
-"""What the samplers are given: densities, where chains start, how far a step goes.
+"""The problems that samplers are given: densities, starts of chains, step sizes.
 
 A problem is the same for every sampler: one step size and the identity as the mass matrix, nothing adapted, so that
-samplers differ in speed only. Chains start from the distribution they sample, or from something close to it: what is
-measured is a chain at work, not one on its way there.
+samplers differ in speed only. Chains start from the sampled distribution, or close to it, so that the measurement has
+no phase of convergence.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from examples.normal_approximation import find_mode, scatter, step_size_for
 from examples.targets import LogDensity
 
 MAX_DEPTH = 8
-"""Doublings of a trajectory at most, in every workload."""
+"""Largest number of doublings of a trajectory, in every workload."""
 
 CORRELATION = 0.87
-"""Of neighboring regressors: some trajectories double once more than others."""
+"""Correlation of neighboring regressors, with which some trajectories double once more than others."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A density and all that decides what a sampler does with it.
+    """A density, and all settings of a sampler for it.
 
     Attributes:
-        log_density: Of one position.
-        starts: `Float[Array, "chains dim"]`.
-        step_size: Of the leapfrog.
-        num_draws: Of each chain.
+        log_density: The log density of one position.
+        starts: The positions where chains start, `Float[Array, "chains dim"]`.
+        step_size: The step size of the leapfrog.
+        num_draws: The number of draws of each chain.
         leapfrogs_per_leaf: Steps from leaf to leaf of a trajectory.
-        max_depth: Doublings of a trajectory at most.
+        max_depth: Largest number of doublings of a trajectory.
     """
 
     log_density: LogDensity
@@ -46,12 +46,12 @@ class Problem:
     max_depth: int = MAX_DEPTH
 
     def leaves_per_draw(self, gradients: float) -> str:
-        """What a sampler that needed so many gradients for all draws says of its trajectories."""
+        """A note on the mean number of leaves per draw, given a sampler's gradients for all draws."""
         draws = len(self.starts) * self.num_draws
         return f"{gradients / (draws * self.leapfrogs_per_leaf):.1f} leaves a draw"
 
     def with_four_leapfrogs(self) -> Problem:
-        """The same with leaves four steps apart, as in the paper; the longest trajectories are as long."""
+        """The problem with leaves four steps apart, as in the paper; the longest trajectories keep their length."""
         return replace(self, leapfrogs_per_leaf=4, max_depth=self.max_depth - 2)
 
 
@@ -73,9 +73,9 @@ def logistic(chains: int, num_draws: int, correlation: float = CORRELATION) -> P
     """The posterior of 100 coefficients given 10,000 data points (section 4.1 of the paper).
 
     Args:
-        chains: How many start.
-        num_draws: Of each.
-        correlation: Of neighboring regressors. Without it all trajectories are equally long.
+        chains: The number of chains.
+        num_draws: The number of draws of each chain.
+        correlation: The correlation of neighboring regressors; at 0 all trajectories are equally long.
     """
     log_density, mode, precision = _logistic(correlation)
     starts = scatter(mode, precision, chains)
@@ -105,7 +105,7 @@ def funnel(chains: int, num_draws: int) -> Problem:
 
 
 def eight_schools(chains: int, num_draws: int) -> Problem:
-    """The effects of coaching in eight schools, not centred: a hierarchical model of ten parameters."""
+    """The effects of coaching in eight schools, not centered: a hierarchical model of ten parameters."""
     target = targets.eight_schools()
     normal = np.random.default_rng(2).normal(size=(chains, len(target.mean)))
     starts = jnp.asarray(target.mean + target.sd * normal, jnp.float32)

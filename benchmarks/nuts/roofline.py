@@ -1,4 +1,4 @@
-"""The least that a sampler can take: its gradients and nothing else, for as many chains at a time."""
+"""The lower bound of a sampler's time: its gradients and nothing else, for the same number of chains at a time."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from benchmarks.nuts.problems import Problem
 from benchmarks.workload import Prepared, Size
 
 SECONDS = 0.5
-"""Time of one run, about: long enough for whatever else the machine does to matter as much as to the samplers."""
+"""The approximate seconds of one run, long enough for other load on the machine to affect it as it does the
+samplers."""
 
 DRIFT = 1e-6
-"""Positions move by so much of a gradient, so that no gradient is computed once for all."""
+"""The fraction of a gradient by which positions move, so that XLA cannot hoist the gradient out of the loop."""
 
 
 def prepare(problem: Problem, size: Size) -> Prepared:
-    """A loop over value and gradient of `size.lanes` chains."""
+    """A contender: a loop over value and gradient of `size.lanes` chains."""
     evaluate = jax.vmap(jax.value_and_grad(problem.log_density))
 
     def leaf(carry: tuple[Array, Array]) -> tuple[Array, Array]:
@@ -38,7 +39,7 @@ def prepare(problem: Problem, size: Size) -> Prepared:
 
 
 def repetitions(kernel: Any, state: Any) -> int:
-    """How often a kernel runs in about `SECONDS`."""
+    """The number of executions of a kernel that take about `SECONDS`."""
     loop = jax.jit(lambda times, state: jax.lax.fori_loop(0, times, lambda _, state: kernel(state), state))
     jax.block_until_ready(loop(1, state))
     times, taken = 1, 0.0

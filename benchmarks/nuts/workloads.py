@@ -1,6 +1,6 @@
-"""The NUTS workloads: which problem, how many chains, who takes part.
+"""The NUTS workloads: problems, numbers of chains, contenders.
 
-Work is counted in gradients that some chain wanted; the roofline computes the same gradients and nothing else.
+Work is counted in gradients that some chain needed; the roofline computes the same gradients and nothing else.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ MakeProblem = Callable[[Size], Problem]
 
 PEERS: Final = ("blackjax", "numpyro", "tfp")
 PEERS_WITH_LONG_LEAVES: Final = ("blackjax", "tfp")
-"""Those that can take several leapfrogs from leaf to leaf."""
+"""The peers that can take several leapfrogs from leaf to leaf."""
 
 ONE_LANE_PER_CHAIN: Final = tuple(Size(lanes, lanes) for lanes in (1, 10, 100, 1_000))
 QUEUES: Final = (Size(100, 2_000), Size(250, 2_000))
 
 
 def contenders(make: MakeProblem, peers: tuple[str, ...], *, lanes_given: bool) -> Mapping[str, Contender]:
-    """hlobatch, and each peer with all its chains in one batch."""
+    """The contenders: hlobatch, and each peer with all its chains in one batch."""
     return {
         "hlobatch": lambda size: ours.prepare(make(size), lanes=size.lanes if lanes_given else None),
         **{name: partial(run_peer, name, make, chunked=False) for name in peers},
@@ -34,12 +34,12 @@ def contenders(make: MakeProblem, peers: tuple[str, ...], *, lanes_given: bool) 
 
 
 def contenders_in_chunks(make: MakeProblem, peers: tuple[str, ...]) -> Mapping[str, Contender]:
-    """Each peer with as many chains at a time as there are lanes."""
+    """Contenders: each peer in batches of as many chains as there are lanes."""
     return {f"{name} in chunks": partial(run_peer, name, make, chunked=True) for name in peers}
 
 
 def run_peer(name: str, make: MakeProblem, size: Size, *, chunked: bool) -> Prepared:
-    """A peer.
+    """A contender that is a peer.
 
     Raises:
         ImportError: It is not installed.
@@ -60,7 +60,7 @@ def workload(
     control: bool = False,
     lanes_given: bool = False,
 ) -> Workload:
-    """A workload; where chains wait for lanes, peers run in chunks too, and hlobatch may be given as many lanes."""
+    """A workload. If chains wait for lanes, peers also run in chunks; `lanes_given` sets hlobatch's number of lanes."""
     in_chunks = contenders_in_chunks(make, peers) if any(size.inputs > size.lanes for size in sizes) else {}
     return Workload(
         name=name,
@@ -83,7 +83,7 @@ def long_gaussian(size: Size) -> Problem:
 
 
 def logistic(size: Size, correlation: float = problems.CORRELATION) -> Problem:
-    """As many draws as take some seconds."""
+    """The logistic regression, with a number of draws that takes some seconds."""
     return problems.logistic(size.inputs, 2 if size.inputs >= 1_000 else 10, correlation)
 
 

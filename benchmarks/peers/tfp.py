@@ -39,7 +39,7 @@ class Peer:
         self.ready = self.ask(request)
 
     def ask(self, request: Any) -> Any:
-        """The answer to one request."""
+        """Send a request; returns the answer."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps(request) + "\n")

@@ -15,7 +15,7 @@ from benchmarks.nuts.problems import Problem
 
 
 def make(problem: Problem) -> Peer:
-    """Returns the sampler; a leaf of several leapfrogs is an integrator of several steps."""
+    """The sampler; for leaves of several leapfrogs, one step of its integrator is several leapfrogs."""
     algorithm = blackjax.nuts(
         problem.log_density,
         problem.step_size,
@@ -39,7 +39,7 @@ def make(problem: Problem) -> Peer:
 
 
 def repeated_verlet(times: int) -> Callable[..., Any]:
-    """Returns an integrator whose one step is `times` leapfrogs."""
+    """An integrator whose one step is `times` leapfrogs."""
 
     def integrator(*densities: Any) -> Callable[..., Any]:
         leapfrog = blackjax.mcmc.integrators.velocity_verlet(*densities)

@@ -14,10 +14,10 @@ from benchmarks.nuts.problems import Problem
 
 
 def make(problem: Problem) -> Peer:
-    """Returns the sampler; it has no leaves of several leapfrogs.
+    """The sampler, which has no leaves of several leapfrogs.
 
     Raises:
-        ValueError: The problem wants some.
+        ValueError: The problem has leaves of several leapfrogs.
     """
     if problem.leapfrogs_per_leaf != 1:
         raise ValueError("numpyro has one leapfrog per leaf")

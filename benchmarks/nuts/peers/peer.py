@@ -1,4 +1,4 @@
-"""What a peer is, and how one becomes a contender."""
+"""The interface of a peer, and its preparation as a contender."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from examples.lockstep import count_executions
 
 
 class Trace(NamedTuple):
-    """What a peer returns.
+    """The result of a peer.
 
     Attributes:
         draws: `Float[Array, "chains draws dim"]` or `"draws chains dim"`, as the peer stores them.
-        leaves: `Int[Array, "chains draws"]`, of each trajectory.
+        leaves: The number of leaves of each trajectory, `Int[Array, "chains draws"]`.
     """
 
     draws: Array
@@ -32,7 +32,7 @@ class Peer(NamedTuple):
 
     Attributes:
         start: `(seed, positions[chains, dim]) -> state`.
-        sample: `state -> Trace`; to be compiled.
+        sample: `state -> Trace`; the function that is compiled.
     """
 
     start: Callable[[int, Array], Any]
@@ -40,10 +40,10 @@ class Peer(NamedTuple):
 
 
 def prepare(peer: Peer, problem: Problem, lanes: int) -> Prepared:
-    """Compiles for `lanes` chains in one batch; the batches run one after the other.
+    """Compile a peer for `lanes` chains in one batch; the batches run one after the other.
 
     Raises:
-        ValueError: The chains are no multiple of `lanes`.
+        ValueError: The number of chains is no multiple of `lanes`.
     """
     if len(problem.starts) % lanes:
         raise ValueError(f"{len(problem.starts)} chains cannot be run in batches of {lanes}")

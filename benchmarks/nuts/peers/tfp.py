@@ -13,7 +13,7 @@ from benchmarks.nuts.problems import Problem
 
 
 def make(problem: Problem) -> Peer:
-    """Returns the sampler."""
+    """The sampler."""
     kernel = tfp.mcmc.NoUTurnSampler(
         jax.vmap(problem.log_density),
         step_size=problem.step_size,
