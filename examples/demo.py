@@ -24,7 +24,6 @@ from pathlib import Path
 
 import jax
 import jax.export
-import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from numpy.typing import NDArray
@@ -40,6 +39,10 @@ NUM_SHOWN = 8
 
 ROUNDING = 1e-3
 """Difference of draws that the order of sums explains: a chain multiplies it from draw to draw."""
+
+LEAST_SHARE_ALIKE = 0.9
+"""Share of chains that agree. In the others, rounding turned a comparison: a log density of thousands has an error of
+some 1e-4, and a chain compares one with a random number hundreds of times for each draw."""
 
 NORMAL_QUANTILE_95 = 1.6449
 """A posterior of 10,000 data points is close to normal: 90 % of it are within so many sds."""
@@ -198,16 +201,18 @@ def show_export(target: targets.LogisticRegression, result: mcmc.Result, max_dep
         loaded = jax.export.deserialize(bytearray(path.read_bytes()))
         again = jax.block_until_ready(loaded.call(keys, states.position))
         seconds = time.perf_counter() - started
-    difference = float(jnp.abs(program(keys, states.position) - again).max())
+    differences = np.abs(np.asarray(program(keys, states.position) - again)).max(axis=1)  # of each chain
+    alike = differences < ROUNDING
     print(f"Its kernel, exported ({size:.1f} MiB), loaded, and run in {seconds:.1f} s:", end=" ")
-    if difference == 0.0:
-        print("the same draws, bit for bit")
-    elif difference < ROUNDING:
-        print(f"the same draws within {difference:.0e}, the rounding of sums in another order")
-    else:
-        print(f"DIFFERENT draws, by up to {difference:.1e}")
-    if difference >= ROUNDING:
+    if alike.mean() < LEAST_SHARE_ALIKE:
+        print(f"DIFFERENT draws in {np.sum(~alike)} of {len(alike)} chains, by up to {differences.max():.1e}")
         sys.exit(1)
+    within = "bit for bit" if not differences.any() else f"within {differences[alike].max():.0e}"
+    print(f"the same draws, {within}" + (", the rounding of sums in another order" if differences.any() else ""))
+    if not alike.all():
+        print(
+            f"  but for {np.sum(~alike)} of {len(alike)} chains, in which rounding turned a comparison of the sampler"
+        )
 
 
 if __name__ == "__main__":

@@ -169,12 +169,16 @@ class LaneCosts:
             at_a_time: Numbers that are computed in the time in which a lane by itself computes one.
         """
         idle = self.idle if work.saved or work.taped else max(self.idle, self.idle_per_block * blocks)
-        functions = self.function * (work.functions + work.polynomials)
-        numbers = work.whole + work.floats + work.wide + functions
         moved = self.read * work.reads + self.update * work.updates
         moved += self.saved * (work.saved + work.taped)
-        numbers = numbers / at_a_time + self.call * work.calls + self.factored * work.factored
+        numbers = self._numbers_in_step(work, at_a_time) + self.call * work.calls + self.factored * work.factored
         return numbers * idle + self.product * work.products + moved
+
+    def _numbers_in_step(self, work: Work, at_a_time: float) -> float:
+        """The cost of the numbers that lanes in step compute: XLA fuses operations on long arrays into one loop."""
+        numbers = work.whole + work.floats + self.function * (work.functions - work.wide_functions)
+        wide = work.wide + self.function * (work.wide_functions + work.polynomials)
+        return numbers / at_a_time + wide / self.vector
 
     def of_loop(self, work: Work, blocks: int) -> float:
         """The cost of one lane's work in XLA's loop over all lanes."""

@@ -49,6 +49,7 @@ class Work:
         whole: Operations on integers and booleans.
         floats: Operations on floats.
         functions: Elements of slow functions (see ``FUNCTIONS``) that are computed one by one.
+        wide_functions: Those among them in arrays with enough elements for vectors.
         polynomials: Elements of such functions that are computed in vectors, also by a lane's code.
         products: Multiplications of contractions.
         wide: Other operations of any kind, on arrays with enough elements for vectors.
@@ -66,6 +67,7 @@ class Work:
     whole: float = 0
     floats: float = 0
     functions: float = 0
+    wide_functions: float = 0
     polynomials: float = 0
     products: float = 0
     wide: float = 0
@@ -117,6 +119,7 @@ class Work:
                 self.polynomials += count
             elif is_float and name in FUNCTIONS:
                 self.functions += count
+                self.wide_functions += count if count >= LEAST_ELEMENTS_IN_VECTORS else 0
             elif count >= LEAST_ELEMENTS_IN_VECTORS:
                 self.wide += count if name not in FILLS else 0
             elif is_float:
