@@ -107,7 +107,7 @@ def _ready(function: Any, args: Sequence[Any]) -> Callable[[], Any]:
 def operations_and_kernels(all_turns: Sequence[Turns], times: Sequence[float]) -> dict[str, float]:
     """The time of an operation, and that of a step without operations.
 
-    Slope and intercept of a line of times over lanes.
+    They are the slope and the intercept of a line fitted to times over lanes.
     """
     slope, start = np.polyfit([turns.lanes for turns in all_turns], times, 1)
     first = all_turns[0]
@@ -138,7 +138,7 @@ def test() -> float:
 def caches(root: Path = Path("/sys/devices/system/cpu")) -> dict[str, int]:
     """The size of the largest data cache that a core has for itself, as `core_bytes`.
 
-    Empty if Linux does not report it.
+    The dict is empty if Linux does not report it.
     """
     sizes: dict[int, int] = {}
     for cache in root.glob("cpu0/cache/index*"):

@@ -113,9 +113,9 @@ def measured(function: Callable[[Any], Any], n: int, lanes: int, threads: int | 
 
 
 def process(points: int) -> Callable[[Any], Any]:
-    """The log density of a Gaussian process with its data, as a function of three logarithms.
+    """The log density of a Gaussian process with its data.
 
-    Length scale, amplitude, noise.
+    It is a function of the logarithms of length scale, amplitude and noise.
     """
     rng = np.random.default_rng(0)
     x = np.sort(rng.uniform(0, 10, points))

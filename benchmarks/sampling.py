@@ -284,9 +284,9 @@ def effective(row: Row, per: str) -> float:
 
 
 def table(rows: Sequence[Row]) -> list[str]:
-    """A table in Markdown.
+    """A table in Markdown, for each run and library.
 
-    Medians over repetitions, and hlobatch's effective draws per second relative to each library's.
+    It has medians over repetitions, and hlobatch's effective draws per second relative to each library's.
     """
     lines = [
         "| Posterior | chains | library | effective draws | steps a draw | seconds | again | of processors | again |"
@@ -307,9 +307,9 @@ def table(rows: Sequence[Row]) -> list[str]:
 
 
 def summary(rows: Sequence[Row]) -> list[str]:
-    """A table in Markdown.
+    """A table in Markdown, for each posterior and number of chains.
 
-    For each posterior and number of chains, the effective draws per second of processor time.
+    It has effective draws per second of processor time: hlobatch's, and the ratios to other libraries'.
     """
     others = [library for library in LIBRARIES if library != "hlobatch" and any(r["library"] == library for r in rows)]
     lines = ["| Posterior | chains | hlobatch, compiling | again | " + " | ".join(others) + " |"]

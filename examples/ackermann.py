@@ -27,7 +27,7 @@ def ackermann(m: Array, n: Array) -> Array:
 
 
 def main() -> None:
-    """Prints a table of values, and what became of the stacks."""
+    """Prints a table of values, and statistics of the stacks."""
     m, n = (index.ravel() for index in jnp.mgrid[:4, :5])
     values, stats = ackermann.with_stats(m, n)
     print("ackermann(m, n)" + "".join(f"    n={column}" for column in range(5)))

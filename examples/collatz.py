@@ -1,9 +1,9 @@
 """Nested loops of unequal length, and a queue of inputs that keeps the lanes busy.
 
 Each input asks: of `width` numbers from `start` on, which takes longest to reach 1 by halving the
-even and taking `3n + 1` of the odd? How long that takes nobody knows in advance. With a lane for
+even and taking `3n + 1` of the odd? The number of steps is not known in advance. With a lane for
 each input, lanes that are done wait for the last; with fewer lanes than inputs, a lane that is done
-takes the next one.
+takes the next input.
 """
 
 import jax.numpy as jnp
@@ -12,12 +12,12 @@ from jax import Array
 import hlobatch as hb
 
 WIDTH = 10
-"""Numbers per input."""
+"""The number of numbers per input."""
 
 
 @hb.batch(in_axes=(0, None))
 def longest_collatz(start: Array, width: Array) -> tuple[Array, Array]:
-    """Returns the number with the longest sequence, and the length of that.
+    """Returns the number with the longest sequence, and the sequence's length.
 
     Example:
         >>> longest_collatz(jnp.array([1, 90]), 10)[0].tolist()

@@ -5,10 +5,10 @@ Run with `make demo`. It samples the posterior of 100 coefficients given 10,000 
 blackjax, and shows that its kernel, exported and loaded, gives the same draws.
 
 Neighboring regressors are correlated, by an amount at which, with the step size and the metric that
-the warm-up learns, some trajectories double once more than the others. That is what chains in
-lockstep lose time on: each draw takes them as long as the longest of its trajectories. Where nearly
-all are equally long, as with `--correlation 0.8` or `0.87`, there is nothing to win, and blackjax is a
-tenth faster.
+the warm-up learns, some trajectories double once more than the others. Chains in lockstep lose
+time on this, since each draw lasts as long as the longest of its trajectories. If nearly all
+trajectories are equally long, as with `--correlation 0.8` or `0.87`, there is nothing to gain, and
+blackjax is a tenth faster.
 
 Reference:
     Radul et al., "Automatically batching control-intensive programs for modern accelerators",
@@ -38,25 +38,25 @@ NUM_SHOWN = 8
 """Coefficients in the table."""
 
 ROUNDING = 1e-3
-"""Difference of draws that the order of sums explains: a chain multiplies it from draw to draw."""
+"""Largest difference of draws that rounding explains, since a chain amplifies it from draw to draw."""
 
 LEAST_SHARE_ALIKE = 0.9
 """Share of chains that agree. In the others, rounding turned a comparison: a log density of thousands has an error of
 some 1e-4, and a chain compares one with a random number hundreds of times for each draw."""
 
 NORMAL_QUANTILE_95 = 1.6449
-"""A posterior of 10,000 data points is close to normal: 90 % of it are within so many sds."""
+"""The posterior of 10,000 data points is close to normal: 90 % of it is within this number of sds."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """What a sampler did in its timed part.
+    """The result and cost of a sampler's timed part.
 
     Attributes:
         draws: `Float[ndarray, "chains draws dim"]`.
-        gradients: that some chain needed, over all chains.
-        executions: of the batched gradient, each of which computes one for every chain, if counted.
-        seconds: of wall time, without compilation and warm-up.
+        gradients: The number of gradients that some chain needed, over all chains.
+        executions: The number of executions of the batched gradient, each for all chains; None if not counted.
+        seconds: Seconds of wall time, without compilation and warm-up.
     """
 
     draws: Floats

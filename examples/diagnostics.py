@@ -1,7 +1,7 @@
 """Convergence of Markov chains: split R-hat and effective sample size, for many parameters at once.
 
-In go draws, `Float[ndarray, "chains draws *params"]`; out comes one number for each parameter,
-`Float[ndarray, "*params"]`. All sums are taken in double precision.
+The functions take draws, `Float[ndarray, "chains draws *params"]`, and return one number for each
+parameter, `Float[ndarray, "*params"]`. All sums are taken in double precision.
 
 Reference:
     Vehtari, Gelman, Simpson, Carpenter and Bürkner, "Rank-normalization, folding, and
@@ -17,7 +17,7 @@ Draws = NDArray[np.float64]
 
 
 def split_rhat(draws: ArrayLike) -> Draws:
-    """Returns by which factor the spread of the draws could still shrink.
+    """Returns the factor by which the spread of the draws could still shrink.
 
     Each chain counts as two, its first half and its second, so that a drift inside a chain shows.
 
@@ -44,7 +44,7 @@ def split_rhat(draws: ArrayLike) -> Draws:
 
 
 def effective_sample_size(draws: ArrayLike) -> Draws:
-    """Returns how many independent draws would estimate the mean as well.
+    """Returns the number of independent draws that would estimate the mean as well.
 
     The autocorrelations of the split chains are summed in pairs of lags, as far as the pair sums
     stay positive (Geyer's initial positive sequence), with each pair sum lowered to the smallest
@@ -102,7 +102,7 @@ def _autocovariances(chains: Draws) -> Draws:
     """Returns the autocovariance of each chain at each lag, `Float[ndarray, "chains lag *params"]`.
 
     The sum of products is divided by the number of draws at every lag, not by the number of
-    products: that draws long lags, the noisy ones, towards zero (Geyer, section 3.1).
+    products: this shrinks long lags, the noisy ones, towards zero (Geyer, section 3.1).
     """
     num_draws = chains.shape[1]
     centered = chains - chains.mean(axis=1, keepdims=True)

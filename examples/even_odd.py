@@ -1,7 +1,7 @@
 """Mutual recursion: two functions that end in calls of each other are one loop, without a stack.
 
-A call in tail position has nothing to come back to, so it is a jump. A million calls deep, a lane
-takes no more room than at the start.
+A call in tail position has nothing to return to, so it is compiled to a jump. A million calls deep,
+a lane uses no more memory than at the start.
 """
 
 import jax.numpy as jnp

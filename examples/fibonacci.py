@@ -1,7 +1,7 @@
 """Recursion: one Fibonacci number per lane, the example of the paper.
 
-Lanes that stand at the same line run together, whatever their depths of recursion. So a batch adds
-as often as its longest lane adds by itself, and the others come along.
+Lanes that are at the same line run together, whatever their depths of recursion. So a batch runs
+as many additions as its longest lane by itself, and the others take part in them.
 
 Reference:
     Radul et al., "Automatically batching control-intensive programs for modern accelerators",
@@ -28,7 +28,7 @@ def fibonacci(n: Array) -> Array:
 
 
 def main() -> None:
-    """Prints the numbers, the program with its stacks, and who waited for whom."""
+    """Prints the numbers, the program with its stacks, and the share of active lanes by block."""
     inputs = jnp.array([3, 7, 4, 5])
     numbers, stats = fibonacci.with_stats(inputs)
     print(f"fibonacci({inputs}) = {numbers}\n")

@@ -17,13 +17,13 @@ from examples.targets import LogDensity
 
 
 class LockstepRun(NamedTuple):
-    """What blackjax did.
+    """The result and cost of a run of blackjax.
 
     Attributes:
         draws: `Float[Array, "chains draws dim"]`.
-        gradients: that some chain needed, over all chains.
-        executions: of the batched gradient, at least.
-        seconds: of wall time, without compilation.
+        gradients: The number of gradients that some chain needed, over all chains.
+        executions: The least number of executions of the batched gradient.
+        seconds: Seconds of wall time, without compilation.
     """
 
     draws: Array
@@ -54,7 +54,7 @@ def sample(
     Raises:
         ImportError: blackjax is not installed.
     """
-    import blackjax  # noqa: PLC0415  (nothing else in the demo needs it)
+    import blackjax  # noqa: PLC0415  (optional: only this function needs it)
 
     mass = jnp.ones(starts.shape[1]) if variances is None else variances
     algorithm = blackjax.nuts(log_density, step_size, mass, max_num_doublings=max_depth)
@@ -76,15 +76,15 @@ def sample(
 
 
 def count_executions(leaves: NDArray[np.integer]) -> int:
-    """Returns how often, at least, chains in lockstep run the batched gradient.
+    """Returns the least number of executions of the batched gradient by chains in lockstep.
 
     A chain walks all `2**k` leaves of its doubling `k`, except in the last one, where it may stop
-    early; every chain waits for the one that walks most. Not counted, since leaves do not tell, is
-    what chains that are done add: they walk on, their results dropped, and can be the longest.
+    early; every chain waits for the one that walks most. Chains that are done walk on, with their
+    results dropped, and can be the longest; this is not counted, since `leaves` do not show it.
 
     Args:
-        leaves: `Int[ndarray, "chains draws"]`, of each trajectory. A doubling walks at least one,
-            so `n` leaves are of `n.bit_length()` doublings.
+        leaves: `Int[ndarray, "chains draws"]`, the leaves of each trajectory. A doubling walks at
+            least one, so `n` leaves come from `n.bit_length()` doublings.
 
     Example:
         >>> count_executions(np.array([[3], [5]]))  # 1 + 2, and 1 + 2 + 2

@@ -1,7 +1,8 @@
 """The No-U-Turn Sampler, written for one chain and batched by hlobatch.
 
-In goes the log density of one position; out comes `sample`, a batched function from chains to
-chains and draws. Here is one chain only: no batch axis, no masks, a `build_tree` that calls itself.
+`make_nuts` takes the log density of one position, and returns `sample`, a batched function from
+chains to chains and draws. The code is for one chain: no batch axis, no masks, a `build_tree` that
+calls itself.
 
     sample                     one chain: its draws, and the doublings of each
       build_tree               a subtree of 2**depth leaves, recursively
@@ -15,12 +16,12 @@ subtree. Stan also checks across the seam of two halves; that would stack one mo
 Four choices keep the batched program cheap. None changes what is computed.
 
 - `build_tree` does not descend to its first leaf, it begins there: a leaf, then one more leaf, then
-  a subtree of two, of four, each joined with all before it. It is the same tree by half the calls.
+  a subtree of two, of four, each joined with all before it. It is the same tree with half the calls.
 - `build_tree` threads one `Walk`: the moving end of the trajectory, and all that only accumulates
   (the sampled leaf, its weight, the counters). What goes into every call and comes out of it needs
-  no stack. Left are `near` and where the loop stands.
-- A trajectory has an end where the walk stands and another. To go the other way is to swap them
-  and negate the step, so no subtree has to return its edges.
+  no stack. Only `near` and the state of the loop are saved.
+- A trajectory has two ends, and the walk is at one of them. To change direction, the ends are
+  swapped and the step is negated, so no subtree has to return its edges.
 - Random numbers of a shape known in advance are drawn on entry, where all chains are together.
   Only the leaf, where chains keep meeting, draws its own.
 
@@ -48,7 +49,7 @@ DIVERGENCE_THRESHOLD = 1000.0
 
 
 class Point(NamedTuple):
-    """A position and what the target says about it."""
+    """A position, with the target's log density and gradient there."""
 
     position: Array  # Float[Array, "dim"]
     log_density: Array  # Float[Array, ""]
@@ -64,14 +65,14 @@ class Phase(NamedTuple):
 
 
 class Subtree(NamedTuple):
-    """What the U-turn check needs of a subtree, besides the end of the walk."""
+    """The part of a subtree that the U-turn check needs, besides the end of the walk."""
 
     first_momentum: Array  # Float[Array, "dim"], of the leaf visited first
     momentum_sum: Array  # Float[Array, "dim"], over all leaves
 
 
 class Tally(NamedTuple):
-    """What a chain has done since it started."""
+    """Counts of a chain since it started."""
 
     leapfrogs: Array  # Int[Array, ""], leapfrog steps, hence gradients
     acceptance: Array  # Float[Array, ""], over `leapfrogs`: the mean Metropolis probability
@@ -79,7 +80,7 @@ class Tally(NamedTuple):
 
 
 class Chain(NamedTuple):
-    """A chain between two draws: all it takes to go on."""
+    """The state of a chain between two draws."""
 
     key: Array  # Key[Array, ""], typed
     point: Point  # the last draw
@@ -87,7 +88,7 @@ class Chain(NamedTuple):
 
 
 class Walk(NamedTuple):
-    """What a depth-first walk over the leaves of a doubling carries along."""
+    """The state of a depth-first walk over the leaves of a doubling."""
 
     end: Phase  # the moving end of the trajectory
     step: Array  # Float[Array, ""], negative when going back in time
@@ -103,7 +104,7 @@ class Walk(NamedTuple):
 class Trajectory(NamedTuple):
     """The doublings so far, besides their sampled point and the end of the walk."""
 
-    other: Phase  # the end where the walk does not stand
+    other: Phase  # the end that the walk is not at
     momentum_sum: Array  # Float[Array, "dim"], over all states
     log_weight: Array  # Float[Array, ""], of all states, where the initial one has weight 1
     turning: Array  # Bool[Array, ""], the ends have begun to approach each other
@@ -139,8 +140,8 @@ def make_nuts(
         max_depth: doublings at most, hence `2**max_depth - 1` leaves.
         leapfrogs_per_leaf: steps from leaf to leaf, 4 in Radul et al., section 4.1.
         inverse_mass: diagonal of the inverse mass matrix, `Float[Array, "dim"]` or a scalar.
-        gather: whether a leaf waits until every chain is at one. That is the fewest gradients of
-            all lanes, and pays where one takes longer than everything else together.
+        gather: whether a leaf waits until every chain is at one. This needs the fewest batched
+            gradients, and pays if one takes longer than everything else together.
 
     Returns:
         `sample(chains) -> (chains, draws)`: every leaf of `chains` has a leading axis `lanes`, and
@@ -270,7 +271,7 @@ def set_out(
 
 
 def choose_end(walk: Walk, trajectory: Trajectory, coin: Array) -> tuple[Walk, Trajectory]:
-    """Returns both, the walk at either end with equal probability, with no leaf behind it."""
+    """Returns the walk at either end with equal probability, before its first leaf, and the trajectory."""
     swap = coin < 0.5
     end, other = select(swap, (trajectory.other, walk.end), (walk.end, trajectory.other))
     step = jnp.where(swap, -walk.step, walk.step)
@@ -302,7 +303,7 @@ def is_turning(momentum: Array, other_momentum: Array, momentum_sum: Array) -> A
 
 
 def dot(a: Array, b: Array) -> Array:
-    """Returns the inner product. XLA fuses a sum with its neighbours, and makes a call of `a @ b`."""
+    """Returns the inner product. XLA fuses a sum with its neighbors, and makes a call of `a @ b`."""
     return jnp.sum(a * b)
 
 

@@ -1,8 +1,8 @@
 """Densities to sample from, each with the truth about it.
 
 A target holds the log density of one position, up to a constant, as a function of
-`Float[Array, "dim"]`, and what there is to compare the draws with: moments in closed form, moments
-by quadrature, or the coefficients that made the data.
+`Float[Array, "dim"]`, and values to compare draws with: moments in closed form, moments by
+quadrature, or the coefficients that the data were simulated from.
 """
 
 from collections.abc import Callable

@@ -1,9 +1,9 @@
-"""A neural ODE, trained with optax on a nerve cell that fires: where will its voltage be, from where it is now?
+"""A neural ODE, trained with optax on a recording of a firing nerve cell: it forecasts the cell's voltage.
 
-The recording is one that matplotlib ships. A state is the voltage now and a little earlier, in which the flow of a
-cell that fires is a circle. The solver chooses its steps: many in a spike and few between two, so that each lane has
-turns of its own, and the gradient goes back through each lane's. Lanes share the weights. Every fourth
-spike is kept to be asked about.
+The recording comes with matplotlib. A state is the voltage now and a little earlier; in this plane a firing cell moves
+along a closed curve. The solver adapts its steps, many in a spike and few between spikes, so that each lane makes its
+own number of turns, through which its gradient goes back. Lanes share the weights. Every fourth spike is held out for
+testing.
 
     python examples/train_ode.py --steps 60 --plot cell.png
 """
@@ -22,7 +22,7 @@ from matplotlib.figure import Figure
 import hlobatch as hb
 
 FIRST, LAST = 2_400, 7_000
-"""Where the cell fires regularly; there are 2,000 samples a second."""
+"""The samples between which the cell fires regularly; there are 2,000 samples a second."""
 UNIT = 10
 """Samples in a unit of time, 5 ms."""
 EARLIER = 4
@@ -33,14 +33,14 @@ MOST_TURNS = 200
 
 
 def slope(state, weights):
-    """Where a state goes."""
+    """The derivative of a state."""
     inner = jnp.tanh(weights["in"] @ state + weights["at"])
     return 2.0 * weights["out"] @ jnp.tanh(weights["between"] @ inner + weights["then"])
 
 
 @hb.batch(in_axes=(0, 0, None))
 def later(state, duration, weights):
-    """The state after some time, by Heun's method with steps that it chooses."""
+    """The state after some time, by Heun's method with adaptive steps."""
     time, step, turns = 0.0, 0.2, 0
     while time < duration and turns < MOST_TURNS:
         turns += 1
@@ -57,23 +57,23 @@ def later(state, duration, weights):
 
 @hb.batch(in_axes=(0, 0, 0, None))
 def loss(state, duration, target, weights):
-    """How far off one forecast is: squared error."""
+    """The squared error of one forecast."""
     return jnp.sum((later(state, duration, weights) - target) ** 2)
 
 
 def voltages() -> Any:
-    """The recording, of mean 0 and standard deviation 1."""
+    """The recording, scaled to mean 0 and standard deviation 1."""
     recorded = np.fromfile(get_sample_data("membrane.dat", asfileobj=False), np.float32)[FIRST:LAST]
     return (recorded - recorded.mean()) / recorded.std()
 
 
 def states(recorded: Any, at: Any) -> Any:
-    """The states at some samples."""
+    """The states at some indices of samples."""
     return np.stack([recorded[at], recorded[at - EARLIER]], -1)
 
 
 def forecasts(recorded: Any, count: int) -> tuple[Any, Any]:
-    """Forecasts to learn from, and to be asked about: a state, the time until another, and that one."""
+    """Forecasts for training and for testing: a state, a duration, and the state after it."""
     random = np.random.default_rng(0)
     rises = np.flatnonzero((recorded[1:] > 1.5) & (recorded[:-1] <= 1.5))
     length = random.integers(2, 25, 4 * count)

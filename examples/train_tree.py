@@ -1,8 +1,8 @@
-"""A recursive network over trees, trained with optax: is an expression from code for numbers, or from code for texts?
+"""A recursive network over trees, trained with optax: is an expression from numerical code, or from code on texts?
 
-The trees are the expressions in some modules of Python's library, as they are installed here, each of its own shape.
-Lanes share the weights, of which each step takes the gradient through the recursion, in one run. Every fifth tree
-is kept to be asked about.
+The trees are the expressions in some modules of the installed Python library, each of its own shape. Lanes share the
+weights; each training step takes their gradient through the recursion, in one run. Every fifth tree is held out for
+testing.
 
     python examples/train_tree.py --steps 30 --plot losses.png
 """
@@ -24,14 +24,14 @@ import hlobatch as hb
 NUMBERS = ("statistics", "fractions", "random", "colorsys")
 TEXTS = ("argparse", "textwrap", "configparser", "shlex")
 KINDS = 64
-"""Kinds of syntax nodes that are told apart."""
+"""The number of kinds of syntax nodes that the network distinguishes."""
 WIDTH = 16
 MOST_NODES = 63
 
 
 @hb.batch(in_axes=(0, 0, 0, 0, None))
 def meaning(kind, first, second, node, weights):
-    """The vector of a node: of its kind, of its first child and of what stands next to it."""
+    """The vector of a node, computed from its kind and the vectors of its first child and its next sibling."""
     below = next_to = jnp.zeros(WIDTH)
     if first[node] >= 0:
         below = meaning(kind, first, second, first[node], weights)
@@ -43,7 +43,7 @@ def meaning(kind, first, second, node, weights):
 
 @hb.batch(in_axes=(0, 0, 0, 0, None))
 def loss(kind, first, second, label, weights):
-    """How wrong one tree is told: cross entropy."""
+    """The cross entropy of one tree's classification."""
     score = weights["score"] @ meaning(kind, first, second, 0, weights)
     return jnp.logaddexp(0.0, jnp.where(label == 1, -score, score))
 
@@ -66,7 +66,7 @@ def rows(tree: ast.expr) -> list[tuple[int, int, int]]:
 
 
 def trees(modules: tuple[str, ...], count: int) -> list[Any]:
-    """Expressions of some size, of which none stands in another."""
+    """Expressions of some size, none of which contains another."""
     found = []
     for name in modules:
         spec = importlib.util.find_spec(name)

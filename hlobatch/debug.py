@@ -1,4 +1,4 @@
-"""What is for measuring and for debugging alone: results are the same, and no program needs it.
+"""Options for measuring and debugging only: they do not change results, and no program needs them.
 
 hb.batch(f, optimizations=hb.debug.Optimizations(kernels=False))
 """

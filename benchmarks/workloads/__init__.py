@@ -1,1 +1,1 @@
-"""One module per workload, each with its `WORKLOAD`."""
+"""Workloads; each module has its `WORKLOAD`, or several in `WORKLOADS`."""

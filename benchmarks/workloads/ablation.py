@@ -1,9 +1,8 @@
 """XLA's loop with each optimization off in turn, each schedule instead of the chosen one, one thread; kernels, gangs.
 
 Six workloads: recursion without a kernel (Fibonacci), recursion whose arguments are needed after several calls
-(Takeuchi), a nested loop (Collatz), a loop over a short table in a loop (a walk), and a sampler, of a density that
-costs next to nothing (a Gaussian) and of one that has a lot to compute from data that all chains share (logistic
-regression).
+(Takeuchi), a nested loop (Collatz), a loop over a short table in a loop (a walk), and a sampler, for a cheap density (a
+Gaussian) and for a costly one on data that all chains share (logistic regression).
 """
 
 from __future__ import annotations
@@ -23,15 +22,15 @@ from benchmarks.workload import Prepared, Size, Workload
 from benchmarks.workloads import collatz, fibonacci, takeuchi
 
 Prepare = Callable[..., Prepared]
-"""From a size and options of `ready.batched` to a contender."""
+"""Makes a contender from a size and options of `ready.batched`."""
 
 PASSES: Final = tuple(field.name for field in dataclasses.fields(hb.Optimizations))
 OF_OWN_CODE: Final = ("kernels", "gangs")
-"""Those that say nothing of XLA's loop."""
+"""Optimizations that do not concern XLA's loop, and so have no variant without them."""
 
 
 def variants() -> dict[str, dict[str, Any]]:
-    """By the name of a contender, the options of `ready.batched`."""
+    """For each contender, by name, its options of `ready.batched`."""
     loop = ready.without("kernels")
     off = {f"without {name}": ready.without("kernels", name) for name in PASSES if name not in OF_OWN_CODE}
     nothing = {"without all of them": ready.without(*PASSES)}
@@ -66,7 +65,7 @@ STRIDES: Final = ((0, 3), (1, 1), (2, 4), (0, 2))
 
 @hb.batch
 def walk(place: Array) -> Array:
-    """Strides until a goal, each by where it begins."""
+    """The number of strides to a goal; the length of each depends on the place where it begins."""
     count = 0
     while place < 1000:
         for remainder, stride in STRIDES:

@@ -14,7 +14,7 @@ ABSOLUTE = 1e-4
 FIRST_STEP = 0.05
 
 Field = Callable[[Array, Array], Array]
-"""Time and state -> slope."""
+"""The vector field of an ODE: time and state -> slope."""
 
 
 def step(field: Field, t: Array, y: Array, slope: Array, h: Array) -> tuple[Array, Array, Array]:
@@ -29,5 +29,5 @@ def step(field: Field, t: Array, y: Array, slope: Array, h: Array) -> tuple[Arra
 
 
 def growth(error: Array) -> Array:
-    """By how much the next step is longer."""
+    """The factor between the lengths of the next step and of this one."""
     return jnp.clip(0.9 * jnp.maximum(error, 1e-10) ** (-1 / 3), 0.2, 10.0)

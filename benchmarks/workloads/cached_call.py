@@ -1,6 +1,6 @@
-"""What a call costs that is like an earlier one and has next to nothing to compute: to find its program and start it.
+"""The cost of a repeated call that computes next to nothing: finding its program and starting it.
 
-Nobody waits for a result before the next call, as in a program that has more to do.
+Results are not awaited before the next call, as in a program that has more to do.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ JIT = "jax.jit"
 
 @hb.batch
 def step(n: Array) -> Array:
-    """One step of Collatz's."""
+    """One step of a Collatz sequence."""
     if n % 2 == 1:
         return 3 * n + 1
     return n // 2
@@ -32,7 +32,7 @@ def step_in_jax(n: Array) -> Array:
 
 @hb.batch
 def triangle(n: Array) -> Array:
-    """The sum of the numbers up to one; of zero, without a turn of the loop."""
+    """The sum of 1 to n; for n = 0 the loop makes no turn."""
     total = 0
     while n > 0:
         total = total + n

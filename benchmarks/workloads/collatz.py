@@ -18,13 +18,13 @@ from benchmarks.workload import Prepared, Size, Workload
 WIDTH = 10
 """Numbers per input."""
 BLOCKS = 10_000
-"""Different inputs; beyond the 100,000 numbers in them, sequences leave int32."""
+"""The number of different inputs; beyond the 100,000 numbers in them, sequences overflow int32."""
 ROOFLINE_TIMES = 2_000
 
 
 @hb.batch
 def longest(start: Array) -> tuple[Array, Array, Array]:
-    """The number with the longest sequence, its length, and the length of all together."""
+    """The number with the longest sequence, its length, and the total length of all sequences."""
     best, most, work = start, -1, 0
     for number in range(start, start + WIDTH):
         n, steps = number, 0
@@ -72,7 +72,7 @@ def lockstep(size: Size) -> Prepared:
         return *state, lengths
 
     def executions(result: Any) -> float:
-        return float(result[3].max(axis=0).sum())  # at each number all lanes wait for the slowest
+        return float(result[3].max(axis=0).sum())  # all lanes wait for the slowest at each number
 
     return ready.lockstep(
         one,

@@ -22,7 +22,7 @@ ROOFLINE_TIMES = 50
 
 
 def residual(x: Array, strength: Array, gain: Array, right: Array, weights: Array) -> Array:
-    """Has one root: it is the gradient of a strictly convex function."""
+    """A function with exactly one root, since it is the gradient of a strictly convex function."""
     return x + strength * (weights.T @ jnp.tanh(gain * (weights @ x))) - right
 
 
@@ -47,7 +47,7 @@ def eliminate(rows: Array) -> Array:
 
 @hb.batch(in_axes=(0, 0, None))
 def follow(gain: Array, right: Array, weights: Array) -> tuple[Array, Array]:
-    """The root at full strength, reached through lesser ones, and the Newton steps it took."""
+    """The root at full strength, reached by way of smaller strengths, and the number of Newton steps."""
     x, work = jnp.zeros(WIDTH), 0
     for stage in range(STAGES):
         strength = (stage + 1.0) / STAGES

@@ -32,7 +32,10 @@ def numbers(count: int) -> tuple[Array]:
 
 
 def calls(result: Any) -> float:
-    """Every leaf of the tree of calls counts one, and a binary tree has one fewer inner nodes than leaves."""
+    """The number of calls.
+
+    Each leaf of the tree of calls adds 1 to the result, and a binary tree has one inner node less.
+    """
     return 2 * ready.total(result) - np.size(result)
 
 
@@ -45,12 +48,12 @@ def batched(size: Size) -> Prepared:
 
 
 def batched_case(size: Size) -> Prepared:
-    """With the dispatch of the paper: one multi-way conditional per block."""
+    """A contender with the dispatch of the paper: one multi-way conditional per block."""
     return ready.batched(fibonacci, numbers(size.inputs), work=calls, comparable=everything, dispatch="case")
 
 
 def batched_depth(size: Size, depth: int) -> Prepared:
-    """With room for so many frames from the start."""
+    """A contender whose stacks have room for `depth` frames from the start."""
     return ready.batched(fibonacci, numbers(size.inputs), work=calls, comparable=everything, max_stack_depth=depth)
 
 
@@ -92,7 +95,7 @@ def serial(size: Size) -> Prepared:
 
 
 def predecessor(size: Size) -> Prepared:
-    """TFP's auto_batching under XLA, in an interpreter of its own."""
+    """A contender: TFP's auto_batching under XLA, in an interpreter of its own."""
     return tfp.fibonacci(np.asarray(numbers(size.inputs)[0]).tolist(), work=calls, comparable=everything)
 
 

@@ -16,7 +16,7 @@ STEPS = 100
 
 @hb.batch(in_axes=(0, None))
 def layers(x: Array, weights: Array) -> Array:
-    """The same layer, a hundred times."""
+    """One dense layer, applied `STEPS` times."""
     for _ in range(STEPS):
         x = jnp.tanh(x @ weights)
     return x

@@ -1,4 +1,4 @@
-"""A stack machine that interprets a program per lane: which instruction is next is all that lanes differ in."""
+"""A stack machine that interprets a program per lane; lanes differ only in their next instruction."""
 
 from typing import Any
 
@@ -41,7 +41,7 @@ SQUARES = (  # variable 2 becomes the sum of the squares up to variable 1
 
 @hb.batch
 def run(program: Array, variables: Array) -> tuple[Array, Array]:
-    """The variables at the end, and how many instructions ran.
+    """The variables at the end, and the number of instructions that ran.
 
     Args:
         program: `Int[Array, "length 2"]`, instructions and their operands.
@@ -110,7 +110,7 @@ def batched(size: Size) -> Prepared:
 
 
 def lockstep(size: Size) -> Prepared:
-    """The instruction is chosen by `lax.switch`, which under `vmap` runs all of them."""
+    """A contender that chooses the instruction by `lax.switch`, all of whose branches run under `vmap`."""
 
     def one(program: Array, variables: Array) -> tuple[Array, Array]:
         def instruction(state: Any) -> Any:

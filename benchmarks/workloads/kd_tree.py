@@ -1,4 +1,4 @@
-"""The nearest neighbor in a k-d tree: recursion that skips what cannot be nearer.
+"""The nearest neighbor in a k-d tree: recursion that skips subtrees that cannot have a nearer point.
 
 Reference:
     Friedman, Bentley and Finkel, "An algorithm for finding best matches in logarithmic expected time", ACM
@@ -26,15 +26,15 @@ DIMENSIONS = 3
 def nearest(
     query: Array, node: Array, axis: Array, best: Array, closest: Array, visits: Array, points: Array
 ) -> tuple[Array, Array, Array]:
-    """The nearest point found so far, its squared distance, and how many points were looked at.
+    """The nearest point found so far, its squared distance, and the number of points visited.
 
     Args:
         query: `Float[Array, "dimensions"]`.
         node: The root of a subtree; its children are at `2 * node + 1` and `2 * node + 2`.
-        axis: That divides the subtree.
+        axis: The axis that divides the subtree.
         best: The nearest point before.
         closest: Its squared distance.
-        visits: Points looked at before.
+        visits: The number of points visited before.
         points: `Float[Array, "points dimensions"]`, the tree.
     """
     if node >= POINTS:
@@ -70,7 +70,7 @@ def tree() -> Array:
 
 
 def queries(count: int) -> Array:
-    """Some within the cloud of points and some far out, where little can be skipped."""
+    """Queries within the cloud of points, and some far outside, for which few subtrees can be skipped."""
     random = np.random.default_rng(61)
     scale = np.exp(random.uniform(-1.0, 0.8, (count, 1)))
     return jnp.asarray(scale * random.normal(size=(count, DIMENSIONS)), jnp.float32)
@@ -94,7 +94,10 @@ def batched(size: Size, **options: Any) -> Prepared:
 
 
 def lockstep(size: Size) -> Prepared:
-    """An explicit stack of subtrees with how far they are away; the far side below the near one."""
+    """A contender with an explicit stack of subtrees and their distances.
+
+    The farther child lies below the nearer one.
+    """
 
     def one(query: Array, points: Array) -> tuple[Array, Array, Array, Array]:
         def visit(state: Any) -> Any:

@@ -20,7 +20,7 @@ LIMIT = 2_000
 
 @hb.batch
 def escape_time(x0: Array, y0: Array) -> Array:
-    """How many iterations of z → z² + c stay within |z| ≤ 2, up to a limit."""
+    """The number of iterations of z → z² + c that stay within |z| ≤ 2, up to a limit."""
     x, y, steps = 0.0, 0.0, 0
     while steps < LIMIT and x * x + y * y <= 4.0:
         x, y = x * x - y * y + x0, 2.0 * x * y + y0
@@ -33,7 +33,10 @@ def points(count: int) -> tuple[Array, Array]:
 
 
 def share_inside(steps: Any) -> tuple[Any, Any]:
-    """What compilers agree on that round differently: near the border the iteration is chaotic."""
+    """Statistics that are equal for compilers that round differently.
+
+    Near the border the iteration itself is chaotic.
+    """
     steps = np.asarray(steps)
     return np.mean(steps == LIMIT), np.mean(np.log2(1.0 + steps))
 

@@ -1,8 +1,8 @@
-"""What XLA's loop over all lanes is made of, with one part of it left out: parts that have no switch.
+"""Ablations of parts of XLA's loop over all lanes that have no switch.
 
-Nobody would want to be without one, so there is nothing to switch them off by: here, the function that does it is
-replaced by one that does nothing, or the plain thing. Each is measured on the program that gains the most by it, of
-those in this folder.
+Since no user would want to be without such a part, there is no option for it. Here the function that implements it is
+replaced by one that does nothing, or the plain thing. Each part is measured on the program of this folder that gains
+the most from it.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ WithoutIt = Callable[[], contextlib.AbstractContextManager[Any]]
 
 
 def without(owner: Any, name: str, instead: Any = lambda *_, **__: None) -> WithoutIt:
-    """Within it, something else stands in the place of a function."""
+    """A function that makes a context in which an attribute of an object is replaced."""
     return lambda: mock.patch.object(owner, name, instead)
 
 
 def small_blocks(inputs: int) -> tuple[hb.BatchedFunction, tuple[Any, ...]]:
-    """One costly block, and between two visits to it many of a few operations."""
+    """A program with one costly block, and many blocks of a few operations between two visits to it."""
     weights = jnp.asarray(switches.numbers(0, 48, 48) / 7)
 
     @hb.batch
@@ -62,7 +62,7 @@ def small_blocks(inputs: int) -> tuple[hb.BatchedFunction, tuple[Any, ...]]:
 
 
 def left_out(part: WithoutIt, contender: Contender, size: Size) -> Prepared:
-    """A contender without a part; what it compiles later, too."""
+    """A contender without a part, also when it is compiled again."""
     with part():
         prepared = contender(size)
     compilation = prepared.compile

@@ -1,8 +1,8 @@
 """A neural ODE in a training loop: adaptive steps through a network, for one example after another.
 
 Each lane learns one parameter, the horizon at which its trajectories come closest to a target: the gradient of the loss
-with respect to the horizon is the slope there. Its examples have time scales of their own, so each is another number of
-steps, and no lane knows how many the others need.
+with respect to the horizon is the slope there. Its examples have different time scales, so they take different numbers
+of steps, which also differ between lanes.
 
 Reference:
     Chen et al., "Neural ordinary differential equations", NeurIPS 2018, appendix C (gradients of the horizon).
@@ -23,7 +23,7 @@ from benchmarks.workloads import bogacki_shampine as method
 WIDTH = 32
 HIDDEN = 64
 EXAMPLES = 10
-"""That a lane learns from, one by one."""
+"""The number of examples that a lane learns from, one by one."""
 RATE = 0.2
 ROOFLINE_TIMES = 100
 
@@ -39,7 +39,7 @@ def slope_at(network: Network, speed: Array, y: Array) -> Array:
 
 @hb.batch(in_axes=(0, 0, 0, None))
 def solve(y: Array, speed: Array, horizon: Array, network: Network) -> tuple[Array, Array, Array]:
-    """The state and the slope at the horizon, and the steps it took."""
+    """The state and the slope at the horizon, and the number of steps to it."""
     slope = slope_at(network, speed, y)
     left, h, steps = horizon, method.FIRST_STEP, 0
     while left > 0:
@@ -60,7 +60,7 @@ def improved(horizon: Array, y: Array, slope: Array, target: Array, speed: Array
 
 @hb.batch(in_axes=(0, 0, 0, None))
 def train(start: Array, speeds: Array, target: Array, network: Network) -> tuple[Array, Array]:
-    """The horizon that was learned, and the steps of all solutions."""
+    """The learned horizon, and the total number of steps of all solutions."""
     horizon, work = 1.0, 0
     for k in range(EXAMPLES):
         y, slope, steps = solve(start, speeds[k], horizon, network)
@@ -142,7 +142,7 @@ def with_diffrax(size: Size) -> Prepared:
 
 def _lockstep(one: Any, size: Size) -> Prepared:
     def executions(result: Any) -> float:
-        return float(result[1].max(axis=0).sum())  # at every example all lanes wait for the slowest
+        return float(result[1].max(axis=0).sum())  # all lanes wait for the slowest at each example
 
     args = inputs(size.inputs)
     axes = (0, 0, 0, None)

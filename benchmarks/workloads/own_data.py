@@ -18,7 +18,7 @@ TOLERANCE: Final = 1e-6
 
 @hb.batch
 def search(table: Array, x: Array) -> Array:
-    """Where `x` is in a sorted table: of its numbers, fourteen are looked at."""
+    """The position of `x` in a sorted table by binary search, which reads fourteen of its numbers."""
     low, high = 0, table.shape[0]
     while low < high:
         middle = (low + high) // 2
@@ -41,7 +41,7 @@ def search_in_lax(table: Array, x: Array) -> Array:
 
 @hb.batch
 def solve(matrix: Array, b: Array) -> tuple[Array, Array]:
-    """Conjugate gradients, and how many turns they took."""
+    """The solution of a linear system by conjugate gradients, and the number of iterations."""
     x, residual, direction, square, turns = jnp.zeros_like(b), b, b, b @ b, 0
     while square > TOLERANCE:
         image = matrix @ direction

@@ -38,16 +38,16 @@ def integrand(problem: Problem, x: Array) -> Array:
 def refine(
     problem: Problem, low: Array, high: Array, values: Array, whole: Array, tolerance: Array, depth: Array
 ) -> tuple[Array, Array]:
-    """The integral from `low` to `high`, and how often it was halved.
+    """The integral from `low` to `high`, and the number of times that an interval was halved.
 
     Args:
-        problem: What to integrate.
+        problem: The integrand's parameters.
         low: Begin of the interval.
         high: End of the interval.
         values: `Float[Array, "3"]`, the integrand at both ends and in the middle.
-        whole: Simpson's rule for these.
-        tolerance: Error that is allowed.
-        depth: How often it may be halved.
+        whole: Simpson's rule for these values.
+        tolerance: The largest error allowed.
+        depth: How often the interval may be halved.
     """
     middle = (low + high) / 2
     left = jnp.stack([values[0], integrand(problem, (low + middle) / 2), values[1]])
@@ -66,7 +66,7 @@ def simpson(values: Array, width: Array) -> Array:
 
 
 def beginning(problem: Problem) -> tuple[Array, Array, Array, Array, Array, Array]:
-    """What `refine` is called with for the whole interval, of one problem."""
+    """The arguments of `refine` for the whole interval of a problem."""
     low, high = jnp.float32(0.0), jnp.float32(2.0)
     values = jnp.stack([integrand(problem, x) for x in (low, (low + high) / 2, high)])
     return low, high, values, simpson(values, high - low), jnp.float32(TOLERANCE), jnp.int32(MAX_DEPTH)
@@ -96,17 +96,17 @@ def batched(size: Size) -> Prepared:
 
 
 def computed_once(truth: Array) -> Array:
-    """The same truth value, as a reduction.
+    """The same boolean, as a reduction.
 
-    XLA repeats cheap code in each loop that needs its result, with sums and products fused here and not there. An error
-    near the tolerance then counts as small for the stack and as large for its top: of 10,000 integrals, 9 were wrong
-    in the first digits, and one alone did not end. Reductions are not repeated.
+    XLA duplicates cheap code in each loop that needs its result, and fuses sums and products in one copy and not in the
+    other. An error near the tolerance then counts as small for the stack and as large for its top: of 10,000 integrals,
+    9 were wrong in the first digits, and one alone did not end. Reductions are not duplicated.
     """
     return jnp.any(jnp.stack([truth, jnp.zeros_like(truth)]))
 
 
 def lockstep(size: Size) -> Prepared:
-    """An explicit stack of intervals."""
+    """A contender with an explicit stack of intervals."""
 
     def one(problem: Problem) -> tuple[Array, Array]:
         def pack(low: Array, high: Array, values: Array, whole: Array, tolerance: Array, depth: Array) -> Array:

@@ -21,12 +21,12 @@ ALL = (1 << QUEENS) - 1
 
 @hb.batch
 def solutions(columns: Array, left: Array, right: Array) -> tuple[Array, Array]:
-    """Solutions that complete a placement, and positions looked at.
+    """The number of solutions that complete a placement, and the number of positions visited.
 
     Args:
         columns: Taken columns, one bit each.
         left: Squares of the next row that are attacked from the upper right.
-        right: From the upper left.
+        right: Squares of the next row that are attacked from the upper left.
     """
     found, visited = 0, 1
     if columns == ALL:
@@ -42,7 +42,7 @@ def solutions(columns: Array, left: Array, right: Array) -> tuple[Array, Array]:
 
 
 def placements(count: int) -> tuple[Array, Array, Array]:
-    """Random placements of the first one to four queens; dead ends among them."""
+    """Random placements of the first one to four queens, including dead ends."""
     random = np.random.default_rng(2)
     masks = np.zeros((3, count), np.int32)
     for k in range(count):
@@ -70,7 +70,7 @@ def batched(size: Size) -> Prepared:
 
 
 def lockstep(size: Size) -> Prepared:
-    """A frame holds the masks and the free squares of one row."""
+    """A contender with an explicit stack; a frame holds the masks and the free squares of one row."""
 
     def free_squares(columns: Array, left: Array, right: Array) -> Array:
         return ALL & ~(columns | left | right)
@@ -96,7 +96,7 @@ def lockstep(size: Size) -> Prepared:
         return found, visited
 
     def executions(result: Any) -> float:
-        return float(2 * result[1].max())  # there and back again
+        return float(2 * result[1].max())  # each position is entered and left
 
     return ready.lockstep(
         one, placements(size.inputs), size, work=positions, comparable=everything, executions=executions

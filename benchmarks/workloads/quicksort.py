@@ -18,12 +18,12 @@ from benchmarks.workload import Prepared, Size, Workload
 
 LENGTH = 128
 DEPTH = LENGTH // 2
-"""Ranges of two numbers or more that can wait at once."""
+"""Largest number of waiting ranges of two or more numbers."""
 
 
 @hb.batch
 def quicksort(values: Array) -> tuple[Array, Array]:
-    """The values in order, and how many comparisons that took."""
+    """The values in order, and the number of comparisons."""
     return sorted_between(values, 0, LENGTH, 0)
 
 
@@ -43,7 +43,7 @@ def sorted_between(values: Array, begin: Array, end: Array, compared: Array) -> 
 
 
 def inputs(count: int) -> tuple[Array]:
-    """Some in random order, some nearly in order already, which takes Lomuto's partition more steps."""
+    """Arrays in random order, and nearly sorted ones, for which Lomuto's partition takes more steps."""
     random = np.random.default_rng(71)
     values = random.uniform(0.0, 1.0, (count, LENGTH)).astype(np.float32)
     order = random.uniform(0.0, 0.9, (count, 1))
@@ -63,7 +63,7 @@ def batched(size: Size, **options: Any) -> Prepared:
 
 
 def lockstep(size: Size) -> Prepared:
-    """A stack of ranges; each turn compares one element, or ends a partition and takes the next range."""
+    """A contender with an explicit stack of ranges; each turn compares one element, or ends a partition."""
 
     def swapped(values: Array, i: Array, j: Array) -> Array:
         return values.at[i].set(values[j]).at[j].set(values[i])

@@ -1,4 +1,4 @@
-"""A walk over a board, which one input of a thousand takes very much longer than all others."""
+"""A walk over a board that takes one input of a thousand very much longer than all others."""
 
 from functools import partial
 from typing import Any, Final
@@ -12,12 +12,12 @@ from benchmarks.workload import Prepared, Size, Workload
 
 SQUARES: Final = 81
 SHORT, LONG = 10, 30_000
-"""Steps of most inputs, and of one."""
+"""The numbers of steps of most inputs, and of the long one."""
 
 
 @hb.batch
 def walk(steps: Array, board: Array) -> Array:
-    """Go round a board: what is above zero is taken, and what is not grows."""
+    """The board after some steps around it; positive squares become -1, others grow."""
     i = 0
     while i < steps:
         if board[i % SQUARES] > 0:

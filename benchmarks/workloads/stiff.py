@@ -1,7 +1,7 @@
 """An ODE that is stiff in a window of time of its own for each lane, solved from one output time to the next.
 
-All lanes need about as many steps in all, at different times: between two output times, nearly all wait for the few
-that are in their window.
+All lanes need about the same total number of steps, at different times: between two output times, nearly all lanes wait
+for the few that are in their window.
 """
 
 from typing import Any
@@ -32,7 +32,7 @@ def slope_at(t: Array, y: Array, window: Array, coupling: Array) -> Array:
 
 @hb.batch(in_axes=(0, 0, None))
 def solve(y: Array, window: Array, coupling: Array) -> tuple[Array, Array]:
-    """The mean state at each output time, and the steps."""
+    """The mean state at each output time, and the number of steps."""
     outputs = jnp.zeros(OUTPUTS)
     h, work = method.FIRST_STEP, 0
     for k in range(OUTPUTS):

@@ -1,7 +1,7 @@
-"""Small programs of the kind that one optimization is for, with it and without it.
+"""Small programs that one optimization is for, with it and without it.
 
-Each is what somebody may well write; the ablations of larger programs (`ablation.py`) have all optimizations off in
-turn, and most of them have nothing to do there. Lanes run in whichever form is chosen for the program.
+Each is a program that a user may well write. The ablations of larger programs (`ablation.py`) turn off every
+optimization in turn, most of which do nothing there. Lanes run in the form that is chosen for the program.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from benchmarks.workload import Prepared, Size, Workload
 from benchmarks.workloads.fibonacci import everything
 
 Program = Callable[[int], tuple[hb.BatchedFunction, tuple[Any, ...]]]
-"""From a number of inputs to a function and the inputs."""
+"""Makes a function and a batch of its inputs, given their number."""
 
 
 def numbers(seed: int, *shape: int) -> np.ndarray[Any, Any]:
-    """Some normal numbers, the same everywhere."""
+    """Normally distributed numbers from a fixed seed."""
     return np.random.default_rng(seed).normal(size=shape).astype(np.float32)
 
 
 def histogram(inputs: int) -> tuple[hb.BatchedFunction, tuple[Any, ...]]:
-    """Counts in a list, which each lane indexes by a number of its own."""
+    """Counts in a list that each lane indexes by its own numbers."""
 
     @hb.batch
     def moment(seed: Array) -> Array:
@@ -45,7 +45,7 @@ def histogram(inputs: int) -> tuple[hb.BatchedFunction, tuple[Any, ...]]:
 
 
 def descent(inputs: int, *, at_once: bool) -> tuple[hb.BatchedFunction, tuple[Any, ...]]:
-    """Steps down a slope until they are short; what the slope needs is the same for all lanes, and in every step."""
+    """Gradient descent until steps are short; the data of the gradient is shared by all lanes and constant."""
     data = jnp.asarray(numbers(0, 200, 20) / 15)
     starts = jnp.asarray(numbers(1, inputs, 20)) * jnp.linspace(0.1, 3, inputs)[:, None]
 
@@ -70,7 +70,7 @@ def descent(inputs: int, *, at_once: bool) -> tuple[hb.BatchedFunction, tuple[An
 
 
 def solving(inputs: int) -> tuple[hb.BatchedFunction, tuple[Any, ...]]:
-    """Steps towards a solution, with an inverse of a matrix from outside of the function."""
+    """An iteration with the inverse of a matrix that the function captures."""
     half = numbers(0, 100, 100)
     matrix = jnp.asarray(half @ half.T / 100 + np.eye(100, dtype=np.float32))
     starts = jnp.asarray(numbers(1, inputs, 100)) * jnp.linspace(0.1, 3, inputs)[:, None]
@@ -87,7 +87,7 @@ def solving(inputs: int) -> tuple[hb.BatchedFunction, tuple[Any, ...]]:
 
 
 def series(inputs: int) -> tuple[hb.BatchedFunction, tuple[Any, ...]]:
-    """A loop of two hundred turns, the same in every lane, in one that goes on until a lane is done."""
+    """A loop of two hundred turns, the same in every lane, inside of a loop whose length differs between lanes."""
 
     @hb.batch
     def steps_of(x: Array) -> Array:
@@ -104,7 +104,7 @@ def series(inputs: int) -> tuple[hb.BatchedFunction, tuple[Any, ...]]:
 
 
 def diagnostics(inputs: int) -> tuple[hb.BatchedFunction, tuple[Any, ...]]:
-    """A loop that computes, besides, what it does not use."""
+    """A loop that also computes values that it does not use."""
 
     @hb.batch
     def steps_of(x: Array) -> Array:
@@ -120,7 +120,7 @@ def diagnostics(inputs: int) -> tuple[hb.BatchedFunction, tuple[Any, ...]]:
 
 
 def pairs(inputs: int) -> tuple[hb.BatchedFunction, tuple[Any, ...]]:
-    """A state of two parts, of which a step changes one."""
+    """A state of two parts, one of which each step changes."""
 
     @hb.batch
     def total(n: Array, board: Array) -> Array:
@@ -135,7 +135,7 @@ def pairs(inputs: int) -> tuple[hb.BatchedFunction, tuple[Any, ...]]:
 
 
 def search(inputs: int) -> tuple[hb.BatchedFunction, tuple[Any, ...]]:
-    """A loop that is left from its middle."""
+    """A loop with an exit in its middle."""
 
     @hb.batch
     def first_above(x: Array, most: Array) -> Array:
@@ -151,7 +151,7 @@ def search(inputs: int) -> tuple[hb.BatchedFunction, tuple[Any, ...]]:
 
 
 def ring(inputs: int) -> tuple[hb.BatchedFunction, tuple[Any, ...]]:
-    """Ten steps on a ring of numbers; of one input, three hundred thousand."""
+    """Ten steps on a ring of numbers; three hundred thousand for one input."""
 
     @hb.batch
     def turned(steps: Array, x: Array) -> Array:

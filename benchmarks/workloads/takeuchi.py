@@ -24,14 +24,14 @@ def takeuchi(x: Array, y: Array, z: Array) -> Array:
 
 
 def triples(count: int) -> tuple[Array, Array, Array]:
-    """`Int[Array, "count"]` three times, any of 0 to `LARGEST`."""
+    """Three arrays `Int[Array, "count"]` of random numbers from 0 to `LARGEST`."""
     keys = jax.random.split(jax.random.key(0), 3)
     x, y, z = (jax.random.randint(key, (count,), 0, LARGEST + 1, jnp.int32) for key in keys)
     return x, y, z
 
 
 def calls(count: int) -> float:
-    """How many calls `triples` take."""
+    """The total number of calls for `triples(count)`."""
     return float(sum(_calls(*map(int, each)) for each in zip(*map(np.asarray, triples(count)), strict=True)))
 
 

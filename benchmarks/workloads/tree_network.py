@@ -38,7 +38,7 @@ class Network(NamedTuple):
 
 
 def cell(network: Network, left: Array, right: Array) -> Array:
-    """What two subtrees mean together."""
+    """The vector of a node from those of its two subtrees."""
     return jnp.tanh(left @ network.left + right @ network.right)
 
 
@@ -81,7 +81,7 @@ def inputs(count: int) -> tuple[Tree, Array, Network]:
 
 
 def cells(tree: Tree) -> Array:
-    """Inner nodes per tree."""
+    """The number of inner nodes of each tree."""
     return (tree.left >= 0).sum(axis=-1)
 
 
@@ -96,7 +96,7 @@ def batched(size: Size) -> Prepared:
 
 
 def lockstep(size: Size) -> Prepared:
-    """Postorder with an explicit stack of nodes, each marked when its children are done, and one of vectors."""
+    """A contender in postorder, with a stack of vectors and one of nodes, each marked when its children are done."""
 
     def one(tree: Tree, node: Array, network: Network) -> tuple[Array, Array]:
         def visit(state: Any) -> Any:
@@ -134,7 +134,10 @@ def lockstep(size: Size) -> Prepared:
 
 
 def in_order(size: Size) -> Prepared:
-    """Backwards over all nodes there may be, which needs children to have larger indices than their parents."""
+    """A contender that visits all possible nodes in reverse.
+
+    It needs children to have larger indices than their parents.
+    """
 
     def one(tree: Tree, node: Array, network: Network) -> Array:
         def visit(k: Array, vectors: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Alpha-beta search of a board game with a network at the leaves: what is pruned differs from board to board.
+"""Alpha-beta search of a board game with a network at the leaves: pruning differs from board to board.
 
 Reference:
     Knuth and Moore, "An analysis of alpha-beta pruning", Artificial Intelligence 6, 1975.
@@ -29,7 +29,7 @@ class Network(NamedTuple):
 
 
 def judge(network: Network, board: Array) -> Array:
-    """How good a board is for the player who holds the cells with 1."""
+    """The value of a board for the player who holds the cells with 1."""
     return jnp.tanh(jnp.tanh(board @ network.first) @ network.second) @ network.last
 
 
@@ -37,14 +37,14 @@ def judge(network: Network, board: Array) -> Array:
 def search(
     board: Array, player: Array, plies: Array, alpha: Array, beta: Array, network: Network
 ) -> tuple[Array, Array]:
-    """The value of a board for the player whose turn it is, and how many boards were judged.
+    """The value of a board for the player whose turn it is, and the number of boards judged.
 
     Args:
-        board: `Float[Array, "cells"]`, 1 and -1 where the players are, 0 where nobody is.
+        board: `Float[Array, "cells"]`, 1 and -1 where the players are, 0 at free cells.
         player: 1 or -1.
-        plies: To look ahead.
-        alpha: What the player is sure of.
-        beta: What the opponent would not let happen.
+        plies: The number of moves to look ahead.
+        alpha: The value that the player can already enforce.
+        beta: The value above which the opponent avoids this position.
         network: Judges boards.
     """
     if plies == 0:
@@ -93,7 +93,10 @@ def batched(size: Size) -> Prepared:
 
 
 def lockstep(size: Size) -> Prepared:
-    """An explicit stack; a frame holds its bounds and the next cell to try. The board is changed and changed back."""
+    """A contender with an explicit stack; a frame holds its bounds and the next cell to try.
+
+    The board is changed by a move, and changed back.
+    """
 
     def one(board: Array, player: Array, plies: Array, alpha: Array, beta: Array, network: Network) -> Any:
         def visit(state: Any) -> Any:

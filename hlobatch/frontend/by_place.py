@@ -1,4 +1,4 @@
-"""A name for a part of a value -> the place of that part, where a change by the name is a change of the part.
+"""A name for a part of a value -> the path to that part, so that a change by the name changes the part.
 
 ::
 
@@ -7,9 +7,10 @@
     row = grid[r]               $k = r; row = grid[$k]
     row.append(v)         ==>   grid[$k].append(v)
 
-Lanes hold values, and not references, so that a change by such a name is refused (``analysis/aliases.py``). Where the
-name means one place in all of the statements that follow, it is written out as that place, which tracing then checks
-like any other code. It means one if no statement may put another object there, or assigns to the name.
+Lanes hold values and no references, so a change by such a name is refused (``analysis/aliases.py``). If the name means
+the same place in all statements that follow, each use of it is replaced by the path to that place, which tracing then
+checks like any other code. It means the same place if no statement may put another object there, or assigns to the
+name.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _SCOPES: Final = (ast.Lambda, ast.FunctionDef, ast.comprehension)
 
 
 def of_items(lowering: StraightLineLowering, loop: ast.For) -> ast.For:
-    """A loop, with its items as places where its body changes them by a name."""
+    """A loop, with paths in place of the names of its items if its body changes items by their names."""
     found = lowering.callees.facts.of(AnotherName, of_code(lowering.location(loop.target)))
     names = [name for name in target_names(loop.target) if found is not None and name in found.variables]
     known = [static_value(ast.Name(name), lowering.source, lowering.local) for name in ("enumerate", "range")]
@@ -58,7 +59,7 @@ def of_items(lowering: StraightLineLowering, loop: ast.For) -> ast.For:
 
 
 def _counted(loop: ast.For, number: str, count: str, body: list[ast.stmt]) -> ast.For:
-    """A loop that also counts its turns."""
+    """A loop that also counts its turns, in the variable ``number``."""
 
     def stored(target: ast.expr, value: ast.expr) -> ast.stmt:
         return ast.copy_location(ast.Assign([target], value), target)
@@ -83,7 +84,7 @@ def _loop(loop: ast.For, target: ast.expr, over: ast.expr, body: list[ast.stmt])
 
 
 def _gone_over(lowering: StraightLineLowering, loop: ast.For, variable: str) -> ast.expr | None:
-    """What the values of a variable are items of, where a loop goes over it, with or without others."""
+    """The expression of the container that a loop's variable takes its values from; None if there is none."""
 
     def of(target: ast.expr, over: ast.expr) -> ast.expr | None:
         match target, over:
@@ -104,7 +105,10 @@ def _gone_over(lowering: StraightLineLowering, loop: ast.For, variable: str) -> 
 def of_name(
     lowering: StraightLineLowering, node: ast.stmt, behind: Sequence[ast.stmt]
 ) -> tuple[ast.stmt, list[ast.stmt]] | None:
-    """An assignment and the statements behind it, with places in place of names; None if that is not wanted."""
+    """An assignment and the statements behind it, with paths in place of names.
+
+    None if the assignment needs no change.
+    """
     if not isinstance(node, ast.Assign) or len(node.targets) != 1:
         return None
     found = lowering.callees.facts.of(AnotherName, of_code(lowering.location(node)))
@@ -139,7 +143,7 @@ def _replaced(node: Any, old: ast.expr, new: ast.expr) -> Any:
 
 
 def _with_kept_keys(lowering: StraightLineLowering, path: ast.expr, kept: list[tuple[str, ast.expr]]) -> ast.expr:
-    """A path with variables for keys that are computed, each of which keeps its value."""
+    """A path with a temporary in place of each computed key, so that the key keeps its value."""
     match path:
         case ast.Attribute(value, name):
             return ast.copy_location(ast.Attribute(_with_kept_keys(lowering, value, kept), name, ast.Load()), path)
@@ -155,7 +159,10 @@ def _with_kept_keys(lowering: StraightLineLowering, path: ast.expr, kept: list[t
 def written_out(
     lowering: StraightLineLowering, variable: str, place: ast.expr, body: Sequence[ast.stmt]
 ) -> list[ast.stmt] | None:
-    """Statements with a place for each read of a variable; None if it may not be the place of that value in all."""
+    """Statements with a path in place of each read of a variable.
+
+    None if the variable may not mean that path in all.
+    """
     root = root_of(place)
     parts = [part for statement in body for part in ast.walk(statement)]
     if not isinstance(root, ast.Name) or not lowering.is_own(root.id) or not _is_path(place):
@@ -192,7 +199,7 @@ def _with_place(node: Any, variable: str, place: ast.expr) -> Any:
 
 
 def _at(place: ast.expr, node: ast.AST) -> ast.expr:
-    """A copy of a place, located at a node."""
+    """A copy of a path, with the location of a node."""
     copied: ast.expr = with_parts(_copied(place), lambda part: _at(part, node))
     return ast.copy_location(copied, node)
 
@@ -202,7 +209,7 @@ def _copied(node: Any) -> Any:
 
 
 def _may_move(lowering: StraightLineLowering, place: ast.expr, named: set[str], parts: Iterable[ast.AST]) -> bool:
-    """Whether code may put another object into a place, or into one that it is a part of."""
+    """Whether statements may put another object into a place, or into a value that it is a part of."""
     held = [ast.dump(one) for one in _prefixes(place)]
     seen = {name for name, one in lowering.scope.items() if not named.isdisjoint({*one.captured, *one.bound})}
     for part in parts:

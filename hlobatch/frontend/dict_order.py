@@ -1,4 +1,4 @@
-"""What code that is being traced goes over -> the same, unless it is a dict whose keys are in no known order.
+"""The iterable that traced code iterates -> the same, or an error if it is a dict whose keys are in no known order.
 
 ::
 
@@ -7,8 +7,8 @@
     d["a"]                    the same for both orders
     for key in d: …           refused: which key comes first depends on the lane
 
-A variable has one type in all lanes. So where two paths give it dicts of the same keys in different orders, such dicts
-are sorted (``ir/boxed.py``), which only code that goes over one can tell.
+A variable has one type in all lanes. So if two paths give it dicts of the same keys in different orders, both are
+sorted (``ir/boxed.py``), which only code that iterates such a dict can tell.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ IN_ORDER: Final = frozenset(
     {list, tuple, iter, enumerate, zip, reversed, map, filter, collections.deque, functools.reduce, dict.fromkeys}
     | {value for value in vars(itertools).values() if isinstance(value, type)}
 )
-"""Functions of Python whose result depends on the order of the items that they go over."""
+"""Functions of Python whose result depends on the order in which they iterate their arguments."""
 _BY_KEY: Final = frozenset({builtins.min, builtins.max, builtins.sorted})
 """Functions whose result depends on that order if they are given a key, for which several items may be equal."""
 _METHODS: Final = frozenset({"extend", "update", "join"})
-"""Methods that go over their argument in order."""
+"""Methods that iterate their argument in order."""
 
 
 def in_known_order(value: Any) -> Any:
-    """What is gone over, unchanged.
+    """The iterable, unchanged.
 
     Raises:
         BatchTypeError: It is a dict, or a view of one, whose keys are in different orders on two paths.
@@ -53,10 +53,10 @@ def in_known_order(value: Any) -> Any:
 
 
 def check_arguments(function: Callable[..., Any] | None, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
-    """Refuse a call of a function of Python that would go over a dict whose keys are in no known order.
+    """Raise an error for a call of a function of Python that would iterate a dict whose keys are in no known order.
 
     Raises:
-        BatchTypeError: It would.
+        BatchTypeError: The call would iterate such a dict.
     """
     if isinstance(function, types.BuiltinMethodType) and not isinstance(function.__self__, types.ModuleType):
         if function.__name__ == "popitem":

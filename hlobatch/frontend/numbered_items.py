@@ -1,4 +1,4 @@
-"""The items that a loop goes over by their numbers, whose names stand for parts of the container (``by_place.py``)."""
+"""Containers whose items a loop addresses by index, since names stand for parts of them (``by_place.py``)."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from hlobatch.ir.value import Collection
 
 
 def numbered(value: Any, error: HloBatchError) -> Any:
-    """A container whose items are found by their numbers, in the order in which a loop comes by them.
+    """The container, if its items can be indexed in the order of iteration.
 
     Raises:
-        HloBatchError: It is none.
+        HloBatchError: They cannot; it is the given error.
     """
     is_one = type(value) in (list, tuple, deque) or is_array(value)
     if not is_one and not (isinstance(value, Collection) and isinstance(value, Growing) and not _has_keys(value)):

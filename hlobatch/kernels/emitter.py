@@ -147,7 +147,7 @@ class Emitter(Text):
     ) -> Value:
         """The array with ``element(index)`` at each index.
 
-        Computed where it is read in a gang, stored for a single lane.
+        In a gang the elements are computed where they are read; for a single lane the array is stored.
         """
         if not shape or self.processor.width == 1:
             return self.built(dtype, shape, element)
@@ -203,9 +203,9 @@ class Emitter(Text):
             self.protected.subtract(roots)
 
     def to_update(self, value: Value, others: Sequence[Value]) -> Value:
-        """The array itself if it may be updated in place.
+        """The array itself if it may be updated in place, else a copy.
 
-        A copy if its memory is protected or holds one of ``others``.
+        It is copied if its memory is protected, or holds one of ``others``.
         """
         is_free = value.root is not None and not self.protected[value.root] and value.element is None
         return value if is_free and value.root not in roots_of(others) else self.copied(value)

@@ -203,7 +203,7 @@ class Gang(Body):
     def _start(self, index: str) -> None:
         """Copy inputs of the lanes under the mask into variables.
 
-        Of arrays that stay with the host, store the pointers.
+        For arrays that stay in the host's memory, the pointers are stored.
         """
         e = self.gang
         self.start()

@@ -157,10 +157,7 @@ class _Product:
         return new
 
     def by_lines(self, shape: tuple[int, ...], dtype: Any) -> Value:
-        """The result for a warp.
-
-        All threads compute the same few elements together, each with some terms of the sums.
-        """
+        """The result for a warp: its threads compute a few elements together, each with some terms of the sums."""
         e = self.e
         new, zero = e.fresh(dtype, shape), number(0, self.total)
 

@@ -70,9 +70,9 @@ ARRAYS.update(
 
 
 def _place_of(is_better: str) -> Rule:
-    """The rule of ``argmax`` or ``argmin``.
+    """The rule of ``argmax`` or ``argmin``, which gives the first index of the best element.
 
-    The first index of the best element, where NaN is better than any number.
+    NaN is better than any number.
     """
 
     def emit(e: Emitter, p: Params, values: Values, out: Out) -> Values:

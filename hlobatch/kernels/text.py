@@ -289,7 +289,7 @@ class Text:
     def for_each(self, shape: Sequence[int], body: Callable[[list[Index]], None]) -> None:
         """``body(index)`` for each index of a shape, in order.
 
-        Unrolled if there are at most ``MOST_ELEMENTS_UNROLLED``.
+        The loop is unrolled if there are at most ``MOST_ELEMENTS_UNROLLED`` indices.
         """
         if size(shape) <= MOST_ELEMENTS_UNROLLED:
             for index in itertools.product(*map(range, shape)):

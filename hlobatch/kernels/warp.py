@@ -146,9 +146,10 @@ class WarpEmitter(LaneEmitter):
     # Memory
 
     def new_memory(self, dtype: Any, elements: int) -> str:
-        """New memory: of few elements in each thread by itself, as numbers are.
+        """New memory.
 
-        Of more in memory that the threads share.
+        An array of few elements lies in each thread by itself, as numbers do; one of more elements lies in memory that
+        the threads share.
         """
         taken = max(elements, 1) * np.dtype(dtype).itemsize
         taken += -taken % _ALIGNED_BYTES
@@ -238,9 +239,9 @@ class WarpEmitter(LaneEmitter):
     def in_turn(
         self, shape: Sequence[int], apart: Sequence[int], body: Callable[[list[Index]], None], *targets: str
     ) -> None:
-        """Loop over windows along the axes ``apart``: threads share a large window.
+        """``body(index)`` for each index, in order except along the axes ``apart``.
 
-        With small ones, one thread does all.
+        The threads share the work along these axes if they have many elements; else one thread does all.
         """
         if self._is_for_all(targets):
             super().in_turn(shape, apart, body, *targets)
@@ -263,7 +264,7 @@ class WarpEmitter(LaneEmitter):
     def jump_back(self, label: str) -> None:
         """Jump back in a loop.
 
-        For a long sum, with the number of iterations that LLVM unrolls, so that `ptxas` unrolls no more.
+        The jump of a long sum says how many iterations LLVM is to unroll, so that `ptxas` does not unroll more.
         """
         if not self._terms_at_once:
             super().jump_back(label)
@@ -390,9 +391,9 @@ class WarpEmitter(LaneEmitter):
         return joined(first, total)
 
     def _of_thread(self, x: str, dtype: Any, thread: str) -> str:
-        """The value that a register has in another thread (a warp shuffle).
+        """The value that a register has in another thread.
 
-        All threads of the lane execute it together.
+        All threads of the lane call it together (a warp shuffle).
         """
         k = kind(dtype)
         bits = int(k[1:]) if k[0] == "i" else 8 * np.dtype(dtype).itemsize

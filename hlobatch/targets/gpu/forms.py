@@ -1,4 +1,4 @@
-"""A program with explicit stacks -> which threads of a GPU run its lanes: one each, a warp each, or lanes that meet.
+"""A program with explicit stacks -> the threads of a GPU that run its lanes: one each, a warp each, or lanes that meet.
 
 The choice compares the number of sequential operations of a thread in all repeated blocks (those on a cycle): if it
 runs the lane by itself, and if it is one of 32 threads that divide the lane's arrays. None of the three forms as it is
