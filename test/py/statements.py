@@ -123,6 +123,11 @@ p.count += k
 p.weight = y
 r = (p.count, p.weight)
 ---
+ps = [Plain(n), Plain(k)]
+ps[1].add(2)
+ps[n % 2].add(5)
+r = ps[0].total + ps[1].total
+---
 p = Plain(n)
 p.add(k)
 p.add(1)
@@ -984,11 +989,6 @@ try:
 except ZeroDivisionError:
     a.append(0)
 r = a
----
-ps = [Plain(n), Plain(k)]
-ps[1].add(2)
-ps[n % 2].add(5)
-r = ps[0].total + ps[1].total
 ---
 f = step_up if b else step_down
 r = f(n)
