@@ -1,4 +1,4 @@
-"""The benchmarks measure the same work, and the page says what was measured."""
+"""The benchmarks: contenders do the same work, and the page shows the measured figures."""
 
 import importlib.util
 import itertools

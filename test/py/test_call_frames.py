@@ -1,4 +1,7 @@
-"""What is saved in one frame, where frames come and go, and what keeps a pointer of its own."""
+"""Call frames.
+
+The variables saved in one frame, where frames are pushed and popped, and variables with their own pointer.
+"""
 
 from typing import Any
 

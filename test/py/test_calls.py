@@ -1,4 +1,4 @@
-"""Calls like an earlier one: compiled code calls the kernel, and Python has a say only where there is something to say.
+"""Repeated calls: compiled code calls the kernel, and Python runs only where it is needed.
 
 What is promised of a first call holds of later ones, and in ``jax.jit``: the first ones run the kernel from Python, and
 only then is the way prepared that all others go.

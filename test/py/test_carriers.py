@@ -1,7 +1,7 @@
-"""What stands for values of which each lane has another: whatever Python asks of it is right in every lane, or refused.
+"""Carriers, objects that stand for values that differ between lanes: Python's operations on them are right, or refused.
 
-A variable that is one of several Python objects, None in some lanes, or a range with a lane's bounds, is carried by an
-object of ours. The table asks each kind of value everything that Python has an operation, a function or a pattern for.
+A variable that is one of several Python objects, None in some lanes, or a range with a lane's bounds, is held by such
+an object. The table tries every operation, function and pattern of Python on each kind of value.
 """
 
 import copy

@@ -1,4 +1,4 @@
-"""Functions that change their arguments: who calls them inside of a program sees that, who calls a batch does not."""
+"""Functions that change their arguments: callers inside of a program see the change, callers of a batch do not."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""``hb.checkpoint``: values that are computed again on the way back, and how much tape that spares."""
+"""``hb.checkpoint``: values are recomputed on the way back, and the tape is smaller by them."""
 
 from __future__ import annotations
 

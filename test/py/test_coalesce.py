@@ -1,4 +1,4 @@
-"""Coalescing: copies share storage where they may, and nowhere else."""
+"""Coalescing: copies share storage where that is safe, and nowhere else."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What a primitive computes answers for itself what passes ask, of whatever kind it is."""
+"""The code of primitives: each kind of it answers the questions that passes ask."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Blocks that are dear and that few lanes come to at a time are computed for those lanes alone."""
+"""Compaction: expensive blocks that few lanes are at are computed for these lanes only."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Calls and decorators, where an option, an axis or a default once was lost."""
+"""Regressions: calls and decorators that lost an option, an axis or a default."""
 
 import functools
 

@@ -1,7 +1,7 @@
-"""Code of its own for each lane on a GPU: the launch, and what becomes of inputs that a first pass does not finish.
+"""Kernels on a GPU: the launch, and the handling of inputs that a first pass does not finish.
 
 No test here needs a GPU. Where something is run, a CPU runs the threads of a grid one after the other
-(``on_threads.py``); where it is about the call that XLA is given, that is lowered and not run.
+(``on_threads.py``); tests of the call that XLA is given only lower it.
 """
 
 import importlib.util

@@ -1,4 +1,4 @@
-"""What is done in fewer steps than the library does it gives what the library gives."""
+"""Shortcuts for library functions give the same results as the functions."""
 
 import ast
 import functools

@@ -1,4 +1,4 @@
-"""The documentation says what is so: its generated parts are up to date, its examples run, its links lead somewhere."""
+"""The documentation: generated parts are up to date, examples run, and links resolve."""
 
 import doctest
 import re

@@ -1,4 +1,4 @@
-"""``HLOBATCH_DUMP_IR``: what each pass makes of a program, and of the module that is built of it, in order."""
+"""``HLOBATCH_DUMP_IR``: the program after each pass, and the module that is built from it, in order."""
 
 from pathlib import Path
 

@@ -1,9 +1,9 @@
 """Every program of the zoo, through every executor, equals the plain Python function example by example.
 
-The usual run interprets every program, runs it as code of a lane's own, and divides all other forms, passes off one by
-one among them, between the programs, so that each form meets whatever programs are written with. ``"chosen"`` is what a
-user gets without a word; where another name has no form in it, XLA's loop over all lanes is meant. At night each
-program has all forms, and many of them every batch.
+By day every program is interpreted and run as a kernel, and all other forms, with passes off one by one among them, are
+divided between the programs, so that each form meets all features of programs. ``"chosen"`` is the form without any
+option; other names that do not contain a form mean XLA's loop over all lanes. At night each program runs in all forms,
+and many programs with all batches.
 """
 
 import contextlib

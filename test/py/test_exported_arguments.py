@@ -1,4 +1,4 @@
-"""Arguments that artifacts take, and sizes and axes that are no plain numbers."""
+"""Arguments of artifacts: their types, and symbolic sizes and axes."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Factorizations as code of a lane and of a gang: what they give, their derivatives, and where they are chosen."""
+"""Factorizations as code of a lane and of a gang: their values and derivatives, and where they are chosen."""
 
 import itertools
 from typing import Any

@@ -1,4 +1,4 @@
-"""Gangs of lanes: what is theirs alone, and that they keep what kernels of one lane promise."""
+"""Gangs of lanes: the behavior that only they have, and the promises that they share with kernels of one lane."""
 
 from typing import Any
 from unittest import mock

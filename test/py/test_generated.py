@@ -1,4 +1,4 @@
-"""Programs that nobody thought of: random well-formed source, compiled and run, equals plain Python example by example.
+"""Randomly generated well-formed programs, compiled and run, equal plain Python example by example.
 
 A generated module has one or two functions that recurse with less and less fuel, and an entry that calls them; one
 argument is shared by all lanes. Every variable has a value from the first line on, every loop a bound, and every

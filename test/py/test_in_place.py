@@ -1,4 +1,4 @@
-"""Items that are assigned to: batched, a function gives what plain Python gives on arrays of NumPy's and lists."""
+"""Assignments to items: a batched function gives the values that plain Python gives on NumPy's arrays and lists."""
 
 import copy
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""A run goes in stretches, between which Ctrl-C ends it: what was finished is kept, and the process goes on."""
+"""Interrupts: a run has stretches, between which Ctrl-C ends it; finished results are kept, and the process goes on."""
 
 import subprocess
 import sys

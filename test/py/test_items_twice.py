@@ -1,7 +1,7 @@
-"""One object that may be two items of a list, a deque or a dict whose length differs between lanes.
+"""One object as two items of a list, deque or dict whose length differs between lanes.
 
-Each item has a place of its own in the arrays of such a container. Where two places hold what is one object in Python,
-a change of one would not be seen in the other: it is refused. Where all are objects of their own, it is as in Python.
+Each item has its own place in the arrays of such a container. If two places hold what is one object in Python, a change
+of one would not be seen in the other, so it is refused. If all items are distinct objects, changes are as in Python.
 """
 
 # ruff: noqa: PERF401 (what a loop puts there is the subject)

@@ -1,4 +1,7 @@
-"""The table of JAX's primitives: it names those of the installed JAX, and what is done for each is what it says."""
+"""The table of JAX's primitives.
+
+Its names are those of the installed JAX, and each primitive has its listed properties.
+"""
 
 import jax
 import pytest

@@ -1,4 +1,4 @@
-"""Programs as code of their own for each lane: what a run does with it, and what becomes of inputs without a result.
+"""Programs as kernels, code of their own for each lane: how runs use them, and the handling of inputs without a result.
 
 That they compute what plain Python does is tested with all other executors (``test_equivalence.py``,
 ``test_generated.py``).

@@ -1,4 +1,7 @@
-"""Artifacts that carry the code of lanes: what is loaded runs it, others run the module, and nothing wrong is run."""
+"""Artifacts with the code of kernels.
+
+It runs where it fits the machine, the module runs elsewhere, and no damaged code runs.
+"""
 
 import copy
 import io

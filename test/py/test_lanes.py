@@ -1,4 +1,4 @@
-"""Lanes as the last axis, and each lane on its own."""
+"""Lanes as the last axis of arrays, and kernels of single lanes."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,7 @@
-"""Runs that are left and gone on with: from any state, here or in another process, they give what a call gives."""
+"""Runs that are interrupted and resumed, here or in another process, from any state.
+
+They give what a single call gives.
+"""
 
 import io
 import subprocess

@@ -1,4 +1,4 @@
-"""If-conversion and loop rotation: fewer blocks, the same meaning, and nothing run ahead that might not end."""
+"""If-conversion and loop rotation: fewer blocks, the same values, and no speculation of code that may not end."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""What hlobatch has to show of the paper's own examples: exact results, exact counts, and loops that copy no stack."""
+"""The paper's own examples: exact results, exact counts, and loops that copy no stack."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""A dict is gone over in the order in which its keys came, also once a lane's key is among them."""
+"""Dicts are iterated in insertion order, also if a lane's number is one of the keys."""
 
 from collections import OrderedDict, defaultdict
 

@@ -1,4 +1,4 @@
-"""What code changes outside of the batched function, or draws there, is refused, and is as it was before."""
+"""Changes of state outside of the batched function, and random draws there, are refused, and the state is as before."""
 
 import array
 import collections

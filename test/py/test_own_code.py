@@ -1,4 +1,4 @@
-"""What Python calls by itself, of the user's classes, means what it does in Python: flags in it are numbers."""
+"""Special methods of the user's classes mean what they do in Python; booleans in them are numbers."""
 
 import dataclasses
 import functools

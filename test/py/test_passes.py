@@ -1,4 +1,4 @@
-"""The table of passes: names, switches and order, as the compiler, the command line and the docs have them."""
+"""The table of passes: its names, switches and order agree with the compiler, the command line and the docs."""
 
 import dataclasses
 import re

@@ -1,4 +1,4 @@
-"""Batched functions as values that go to other processes: by name, by value, and what went wrong on the way back."""
+"""Batched functions sent to other processes: pickled by name, by value, and errors on the way back."""
 
 import functools
 import itertools

@@ -1,4 +1,4 @@
-"""Python's library as hlobatch has it: CPython's own tests under CPython, and lanes against CPython's own modules."""
+"""The prelude's version of Python's library: CPython's own tests under CPython, and lanes against CPython's modules."""
 
 import bisect
 import functools

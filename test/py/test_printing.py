@@ -1,4 +1,7 @@
-"""``print``, ``jax.debug.print`` and ``jax.debug.callback``: for each lane that comes there, with its values."""
+"""``print``, ``jax.debug.print`` and ``jax.debug.callback``.
+
+One call for each lane that reaches them, with its values.
+"""
 
 import contextlib
 import functools

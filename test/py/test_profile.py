@@ -1,4 +1,4 @@
-"""A profile of a machine is read from a file and checked, and costs follow from it where it is of their platform."""
+"""Profiles of machines: they are read from a file and checked, and costs follow from one for the same platform."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace

@@ -1,4 +1,4 @@
-"""Profiles: lines run as often as in plain Python, in every form, and pages and traces hold what was seen."""
+"""Profiles of runs: line counts equal plain Python's in every form, and pages and traces show the measurements."""
 
 import itertools
 import json

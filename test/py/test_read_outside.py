@@ -1,4 +1,4 @@
-"""What a function reads outside of it is as it is when it is called, whatever it was in earlier calls."""
+"""Variables that a function reads from outside have their values at the call, whatever they were in earlier calls."""
 
 import functools
 import types

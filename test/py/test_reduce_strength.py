@@ -1,4 +1,7 @@
-"""Whole numbers divided by powers of two: the same numbers, by shifts and masks, and nothing else is taken for one."""
+"""Strength reduction: integer division by powers of two gives the same values by shifts and masks.
+
+Nothing else is changed.
+"""
 
 from typing import Any
 

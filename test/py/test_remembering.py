@@ -1,4 +1,7 @@
-"""What Python remembers from call to call is refused where the program would not: closures, bound methods, classes."""
+"""State that Python keeps from call to call is refused where the program would lose it.
+
+Closures, bound methods, classes.
+"""
 
 import functools
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Runs that once ended too late, too early, or not at all."""
+"""Regressions: runs that ended too late, too early, or not at all."""
 
 import copy
 import gc

@@ -1,4 +1,4 @@
-"""Whole numbers of every dtype, beside numbers that the dtype lacks, are what Python's are: right, or refused."""
+"""Integers of every dtype, beside numbers that the dtype cannot hold: Python's value, or an error."""
 
 import heapq
 import math

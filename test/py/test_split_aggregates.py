@@ -1,4 +1,4 @@
-"""Variables that hold several arrays: what becomes of them, and that nothing else changes."""
+"""Variables that hold several arrays: how they are split, and that nothing else changes."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""Branches on what is known when the program is built, and names whose type depends on them."""
+"""Branches on conditions that are known when the program is built, and names whose type depends on them."""
 
 import jax.numpy as jnp
 import numpy as np

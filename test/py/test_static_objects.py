@@ -1,4 +1,4 @@
-"""Static arguments that are equal, and not the same."""
+"""Static arguments that are equal, but not identical."""
 
 import dataclasses
 import functools

@@ -1,4 +1,4 @@
-"""Inputs that are stopped: all are named, all others have results, and in every form lanes go on to the next."""
+"""Inputs that are stopped: all are reported, all others have results, and in every form lanes take the next inputs."""
 
 import subprocess
 import sys

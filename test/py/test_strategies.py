@@ -1,4 +1,4 @@
-"""What is decided of the benchmarks' workloads stays as it is, unless somebody means to change it."""
+"""The strategies of the benchmarks' workloads are as recorded, unless they are changed on purpose."""
 
 import pytest
 from strategies import GOLDEN, lines

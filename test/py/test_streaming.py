@@ -1,4 +1,4 @@
-"""Streams: whatever the sizes of batches, results are those of one call, in order, by one compiled program."""
+"""Streams: for any sizes of batches, results are those of one call, in order, by one compiled program."""
 
 from collections.abc import Iterator
 from typing import Any

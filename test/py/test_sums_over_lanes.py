@@ -1,4 +1,4 @@
-"""Sums over lanes: what lanes add to one array, all at once, is what each would add to one of its own."""
+"""Sums over lanes: adding to one shared array gives the sum of each lane's own additions."""
 
 from __future__ import annotations
 

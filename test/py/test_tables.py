@@ -1,4 +1,4 @@
-"""Arguments that lanes look things up in stay where they are, and each lane finds its own."""
+"""Tables: arguments that lanes only look up are not copied, and each lane reads its own input's row."""
 
 from collections.abc import Callable
 from typing import Any

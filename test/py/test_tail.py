@@ -1,4 +1,4 @@
-"""Few lanes that are left at the end of a run go on by themselves, and nothing of what comes of them changes."""
+"""The tail: the few lanes that are left at the end of a run continue in a smaller program, with the same results."""
 
 import jax
 import jax.numpy as jnp

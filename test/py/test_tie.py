@@ -1,4 +1,4 @@
-"""Blocks are tied to their loops by as little as will do: nothing is moved out, and no large array is chosen."""
+"""Ties of blocks to their loops: they are minimal, XLA hoists nothing past them, and no large array is tied."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Parts of functions: traced once, and in a module with what they use and change alone."""
+"""Parts of functions: each is traced once, and its module has only what it uses and changes."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What a type checker knows of batched functions: their parameters and results, methods, the decorator's options.
+"""Types for type checkers: parameters and results of batched functions, methods, the decorator's options.
 
 Each line that is wrong says so; mypy has to find exactly these.
 """

@@ -1,4 +1,7 @@
-"""Loops that turn equally often in every lane: which they are, what becomes of them, and that nothing else changes."""
+"""Uniform loops, of the same number of turns in every lane.
+
+How they are found and compiled, and that nothing else changes.
+"""
 
 from collections.abc import Callable
 from typing import Any

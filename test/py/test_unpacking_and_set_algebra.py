@@ -1,4 +1,7 @@
-"""Lists, sets and dicts of another length in each lane: unpacked, repeated, cut, joined, as in Python."""
+"""Lists, sets and dicts whose length differs between lanes.
+
+Unpacking, repetition, slices and set operations, as in Python.
+"""
 
 import jax
 import numpy as np

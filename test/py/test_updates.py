@@ -1,4 +1,4 @@
-"""Arrays of which a statement changes a part are updated where they are, for the lanes of a mask alone."""
+"""Partial updates of arrays are made in place, for the lanes of a mask only."""
 
 from collections.abc import Callable
 from typing import Any

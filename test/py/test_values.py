@@ -1,4 +1,7 @@
-"""The closed set of kinds that a variable may hold beside Python's own: each answers all that the protocol asks."""
+"""The closed set of kinds of values that a variable may hold besides Python's own.
+
+Each implements the whole protocol.
+"""
 
 import collections
 import inspect

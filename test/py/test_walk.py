@@ -1,4 +1,4 @@
-"""The walk over objects and what objects consist of, and the walk over types."""
+"""Traversals: over objects and their parts, and over types."""
 
 import functools
 import types

@@ -1,6 +1,6 @@
-"""A warp to a lane, and lanes of a warp that meet before dear blocks: right on a CPU, whose threads run in any order.
+"""A warp to a lane, and lanes of a warp that meet before dear blocks: correct on a CPU, with threads in random order.
 
-The text is the one that a GPU has; threads run until they meet, one at a time, in an order by chance (``warps.py``).
+The LLVM IR is that for a GPU; threads run until they meet, one at a time, in a random order (``warps.py``).
 """
 
 import itertools

@@ -1,4 +1,4 @@
-"""A run that somebody looks at: it ends when its time is over, with what was finished, and tells how far it is."""
+"""Runs with a time limit or progress: they end in time with the finished results, and report their progress."""
 
 from typing import Any
 

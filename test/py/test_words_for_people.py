@@ -1,4 +1,4 @@
-"""What objects print of themselves in a session, and what the command says of itself."""
+"""The texts that objects print in a session, and the command's help."""
 
 import subprocess
 import sys

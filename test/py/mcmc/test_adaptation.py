@@ -1,4 +1,4 @@
-"""Warm-up: windows as in Stan, moments of draws in pieces, and steps that are accepted as often as was asked for."""
+"""Warm-up: windows as in Stan, moments of draws in pieces, and step sizes that reach the target acceptance."""
 
 import jax
 import jax.numpy as jnp

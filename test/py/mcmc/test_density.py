@@ -1,4 +1,4 @@
-"""Log densities that loop until they converge, or call themselves: draws are from the posterior that is known."""
+"""Log densities that loop until they converge, or recurse: draws are from the known posterior."""
 
 import functools
 from typing import Any

@@ -1,4 +1,4 @@
-"""What is said of draws: as arviz computes it, and only where something is wrong."""
+"""Diagnostics of draws: values as in arviz, and warnings only where something is wrong."""
 
 import warnings
 from typing import Any

@@ -1,4 +1,4 @@
-"""A Gaussian process in the sampler: a Cholesky factor and its derivatives as code of each lane's own."""
+"""A Gaussian process in the sampler: a Cholesky factor and its derivatives in kernels."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The kernel with blackjax's signature, by itself and where blackjax's own stands."""
+"""The kernel with blackjax's signature, by itself and in place of blackjax's own."""
 
 from typing import Any
 

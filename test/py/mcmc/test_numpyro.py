@@ -1,4 +1,4 @@
-"""Models of numpyro, sampled as they stand."""
+"""Models of numpyro, sampled without changes."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""`mcmc.sample`: what it gives, what it goes on from, and what it says where it cannot start."""
+"""`mcmc.sample`: its results, how runs are resumed, and its errors for bad starts."""
 
 import logging
 import os

@@ -1,4 +1,4 @@
-"""`smc`: evidences that are known exactly, modes between which no chain goes, and what cannot be meant."""
+"""`smc`: evidences that are known exactly, modes that no chain moves between, and invalid arguments."""
 
 from __future__ import annotations
 

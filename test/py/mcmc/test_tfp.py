@@ -1,4 +1,4 @@
-"""Joint distributions of TensorFlow Probability, sampled as they stand."""
+"""Joint distributions of TensorFlow Probability, sampled without changes."""
 
 from typing import Any
 
