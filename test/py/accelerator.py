@@ -1,8 +1,8 @@
-"""The whole zoo on the accelerator that is there: every program, every way to run it, against plain Python.
+"""The whole zoo on this machine's accelerator: every program, in every form, against plain Python.
 
 ``make test-accelerator`` runs it, by a configuration of its own (``accelerator.ini``) that an older pytest understands
 too. Where JAX finds no accelerator it runs on the CPU, and the header says so. Programs are compiled in full, at one
-size; what is compiled for a CPU in other ways is the subject of ``test_equivalence.py``.
+size; the forms for a CPU are tested in ``test_equivalence.py``.
 """
 
 import os
@@ -28,10 +28,10 @@ from hlobatch.targets.registry import target_of
 Run = Callable[[ZooProgram], Any]
 
 HAS_KERNELS = HAS_LLVM and target_of(jax.default_backend()).processor is not None
-"""Whether lanes run code of their own there, if they are asked to."""
+"""Whether the accelerator has kernels, if they are requested."""
 
 LEAST_ULPS = 64
-"""Steps of its precision by which a float may differ: what is one kernel on a GPU contracts products and sums."""
+"""Tolerance of floats in units of their precision: a kernel on a GPU contracts products and sums."""
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -46,7 +46,7 @@ def run_with(**options: Any) -> Run:
 
 
 def run_inside_jit(program: ZooProgram, **options: Any) -> Any:
-    """As part of a user's own ``jax.jit``."""
+    """Run a program inside of a ``jax.jit``."""
     leaves, structure = jax.tree.flatten(program.inputs(ROWS))
     arrays = {i: x for i, x in enumerate(leaves) if isinstance(x, (np.ndarray, jax.Array))}
 
@@ -57,12 +57,12 @@ def run_inside_jit(program: ZooProgram, **options: Any) -> Any:
 
 
 def run_with_stats(program: ZooProgram, **options: Any) -> Any:
-    """What a run gives that counts what its blocks do."""
+    """The result of a run with statistics."""
     return variant(program, **options).with_stats(*program.inputs(ROWS))[0]
 
 
 def by_kernel(run: Run) -> Run:
-    """As code of its own for each lane; a program that has none says why, and XLA's loop runs it."""
+    """The run as a kernel; for a program without one, check the error, and run XLA's loop."""
 
     def here(program: ZooProgram) -> Any:
         if program.name not in WITHOUT:
@@ -81,11 +81,11 @@ KERNELS: dict[str, Run] = {
     "kernel_inside_jit": by_kernel(lambda program: run_inside_jit(program, dispatch="kernel", max_stack_depth=64)),
     "kernel_with_stats": by_kernel(lambda program: run_with_stats(program, dispatch="kernel")),
 }
-"""Code of each lane's own. Stacks of one frame grow; those of a hundred reach beyond what lies near a thread."""
+"""Executors by kernels. Stacks of one frame grow; those of a hundred exceed the frames near a thread."""
 
 
 def in_form(form: str, run: Run) -> Run:
-    """With these threads to each lane, whichever are chosen."""
+    """The run in a given form of lanes' code, whichever is chosen by default."""
 
     def there(program: ZooProgram) -> Any:
         with mock.patch.dict(os.environ, HLOBATCH_OWN_CODE=form):
@@ -125,7 +125,7 @@ def grid() -> Iterator[Any]:
 
 
 def assert_close(got: np.ndarray[Any, Any], wanted: np.ndarray[Any, Any], ulps: int) -> None:
-    """Equal; floats to within some steps of their precision, of small ones among large ones those of the large."""
+    """Assert that arrays are equal; floats up to a tolerance that is relative to the largest of them."""
     if not jnp.issubdtype(got.dtype, jnp.inexact):
         np.testing.assert_array_equal(got, wanted)
         return
@@ -152,7 +152,7 @@ def test_zoo(program: ZooProgram, executor: str) -> None:
 @pytest.mark.skipif(jax.default_backend() == "cpu", reason="takes minutes on a CPU")
 @pytest.mark.xfail(reason="seen on an H100 with jax 0.11, of a batch of 10,000 but not of 4,000; not understood")
 def test_a_long_run_that_is_counted_is_run_to_its_end() -> None:
-    """With statistics it ended early, without a word, and all chains had made as many steps: 27, or 2."""
+    """Regression: with statistics the run ended early, and all chains had the same number of steps, 27 or 2."""
     with jax.default_matmul_precision("default"):
         problem = logistic(Size(10_000, 10_000))
         function, chains = ours.sampler(problem), ours.start(problem)

@@ -1,4 +1,4 @@
-"""Generated programs on the accelerator that is there, in XLA's loop and as code of each lane's own.
+"""Generated programs on this machine's accelerator, in XLA's loop and as kernels.
 
 ``make test-accelerator`` runs it.
 """

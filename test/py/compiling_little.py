@@ -1,4 +1,4 @@
-"""What tests of small programs need not wait for in JAX's compiler by day, beside what JAX has a setting for."""
+"""Settings that save compile time in tests of small programs by day, beyond those that JAX itself has."""
 
 import functools
 import threading
@@ -11,16 +11,16 @@ from jax._src.interpreters import mlir
 from jax._src.lib.mlir import ir
 
 LEFT_OUT = {
-    "xla_cpu_use_fusion_emitters": False,  # they take longer than all else that XLA does for a small program
-    "xla_cpu_parallel_codegen_split_count": 1,  # as many times as it divides a program, it sets up LLVM
+    "xla_cpu_use_fusion_emitters": False,  # they take more time than the rest of XLA for a small program
+    "xla_cpu_parallel_codegen_split_count": 1,  # XLA sets up LLVM for each part of a divided program
 }
-"""Options of XLA that come with ``jax_disable_most_optimizations``."""
+"""Options of XLA that are set together with ``jax_disable_most_optimizations``."""
 USES = 200
-"""Programs that are written in one context of MLIR, which keeps each type and each place in a source that it met."""
+"""Programs that are lowered in one MLIR context, which keeps every type and source location that it has met."""
 
 
 def begin() -> None:
-    """Compile so from now on in this process."""
+    """Use these settings from now on in this process."""
     known = {name: value for name, value in LEFT_OUT.items() if _is_known(name, value)}
     compiler.get_compile_options = _leaving_out(known, compiler.get_compile_options)
     mlir.ModuleContext.__init__ = _in_kept_context(mlir.ModuleContext.__init__)
@@ -46,12 +46,12 @@ def _leaving_out(known: dict[str, Any], as_it_is: Callable[..., Any]) -> Callabl
 
 
 def _in_kept_context(as_it_is: Callable[..., None]) -> Callable[..., None]:
-    """JAX makes a context for each program that it writes, which takes as long as all else that it writes."""
+    """Reuse MLIR contexts: JAX makes one for each program that it lowers, which takes half of the lowering's time."""
     kept = threading.local()
 
     @functools.wraps(as_it_is)
     def init(self: Any, *, context: Any = None, **named: Any) -> None:
-        if context is None and ir.Context.current is None:  # a program within another one is no part of that
+        if context is None and ir.Context.current is None:  # a nested lowering gets its own context
             kept.uses = getattr(kept, "uses", -1) + 1
             if kept.uses % USES == 0:
                 kept.context = mlir.make_ir_context()

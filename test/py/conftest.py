@@ -1,4 +1,4 @@
-"""What all tests share: how Python, JAX and Hypothesis start, and a header that says what they ran on."""
+"""Setup that all tests share: of Python, JAX and Hypothesis, and the header of the report."""
 
 import gc
 import itertools
@@ -24,11 +24,11 @@ from plain_messages import messages_in_words  # noqa: F401  # a fixture of all t
 from zoo import optimizing_in_full
 
 OPTIMIZE_LITTLE = "JAX_DISABLE_MOST_OPTIMIZATIONS"
-"""JAX's name of a setting."""
+"""JAX's setting that turns most optimizations of XLA off."""
 MOST_KEPT = 40_000
-"""Files of what XLA compiled, of some 10 kB each."""
+"""Largest number of files in the cache of compiled code, of some 10 kB each."""
 
-# To look for garbage among all that JAX and the tests hold takes a tenth of the time, if it is done as often as usual.
+# With the usual thresholds, garbage collection over the objects of JAX and the tests takes a tenth of the time.
 gc.set_threshold(50_000, 20, 20)
 
 # Each generated program is compiled: the same few in every run, and many new ones at night.
@@ -38,7 +38,7 @@ hypothesis.settings.load_profile("quick")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """By day XLA does without most of its optimizations, which halves its time, and keeps what it has compiled."""
+    """By day, turn off most of XLA's optimizations, which halves its time, and cache compiled code on disk."""
     shares.by_night = config.option.markexpr != "not slow"
     if not shares.by_night:
         use(OPTIMIZE_LITTLE, True)
@@ -48,7 +48,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def keep_compiled(folder: Path) -> None:
-    """Processes have from each other, and from earlier runs, what XLA compiled; not for ever."""
+    """Cache compiled code in a folder that processes and later runs share; empty it when it is too large."""
     if os.environ.get("PYTEST_XDIST_WORKER") is None and sum(1 for _ in folder.iterdir()) > MOST_KEPT:
         shutil.rmtree(folder)
     use("JAX_COMPILATION_CACHE_DIR", str(folder))
@@ -57,14 +57,14 @@ def keep_compiled(folder: Path) -> None:
 
 
 def use(setting: str, value: Any) -> None:
-    """Give JAX a setting, here and in processes that tests start."""
+    """Set a setting of JAX, in this process and in those that tests start."""
     jax.config.update(setting.lower(), value)
     os.environ[setting] = str(int(value) if isinstance(value, bool) else value)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of all combinations of what decorators and fixtures give a test, by day each value occurs; the rest is slow."""
+    """By day, of all combinations of parameters, run a few in which each value occurs; mark the rest as slow."""
     tests = defaultdict[str, dict[pytest.Item, set[Any]]](dict)
     for item in items:
         if isinstance(item, pytest.Function) and hasattr(item, "callspec") and not item.get_closest_marker("slow"):
@@ -75,7 +75,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def values(item: pytest.Function) -> set[Any]:
-    """What each decorator, and each fixture, gives a test: by the name of a parameter, which of its values."""
+    """For each decorator and fixture of a test, the names of its parameters and their values in this case."""
     which = {name: id(value) for name, value in item.callspec.params.items()}
     together = [re.findall(r"\w+", str(mark.args[0])) for mark in item.iter_markers("parametrize")]
     alone = which.keys() - set(itertools.chain(*together))
@@ -84,21 +84,21 @@ def values(item: pytest.Function) -> set[Any]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pycollect_makeitem(collector: pytest.Collector, obj: object) -> list[pytest.Item] | None:
-    """By day no case of a test is made of which all are slow."""
+    """By day, do not collect tests that are slow in all cases."""
     marks = getattr(obj, "pytestmark", ())
     is_slow = isinstance(marks, list) and any(mark.name == "slow" for mark in marks)
     return [] if is_slow and not shares.by_night and isinstance(collector, pytest.Module) else None
 
 
 def pytest_collection_finish() -> None:
-    """All that is there when the first test begins stays: to look for garbage in it takes a tenth of the time."""
+    """Freeze all objects that exist before the first test: garbage collection among them takes a tenth of the time."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.fixture(autouse=True, scope="session")
 def two_cores() -> Iterator[None]:
-    """Batches are divided, and steps counted, as on a machine with two cores."""
+    """Divide batches and count steps as on a machine with two cores."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("hlobatch.targets.cpu.processor.cores", lambda: 2)
         yield
@@ -106,7 +106,7 @@ def two_cores() -> Iterator[None]:
 
 @pytest.fixture
 def optimized_in_full(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """XLA optimizes as for users, by day as well: for tests of XLA's code, and of how long it takes."""
+    """Let XLA optimize fully, by day as well, for tests of its code and of its time."""
     monkeypatch.delenv(OPTIMIZE_LITTLE, raising=False)
     with optimizing_in_full():
         yield

@@ -1,4 +1,4 @@
-"""How often functions are called: by Python's own hook, since a function that counts its calls would be refused."""
+"""Counts of calls, by Python's profiling hook, since a function that counts its own calls would be refused."""
 
 import collections
 import contextlib
@@ -9,7 +9,7 @@ from typing import Any
 
 @contextlib.contextmanager
 def counted_calls(*functions: Callable[..., Any]) -> Iterator[collections.Counter[str]]:
-    """A context that counts the calls of functions; they are known by their files, and are counted by their names."""
+    """A context that counts calls of functions, by their names; functions are identified by their files."""
     known = {(f.__code__.co_filename, f.__code__.co_name) for f in functions}
     calls: collections.Counter[str] = collections.Counter()
 

@@ -1,4 +1,4 @@
-"""CPython's own tests of a module of its library, on the one of the prelude: `python -I cpythons_tests.py heapq`.
+"""CPython's own tests of a library module, on the prelude's version of it: `python -I cpythons_tests.py heapq`.
 
 This runs by itself, without hlobatch: code of the prelude is ordinary Python.
 """
@@ -23,7 +23,7 @@ IN_EXAMPLES = tuple(
         "takewhile",
     )
 )
-"""Examples of functions whose items are few, and not asked for one by one."""
+"""Tests of iterators with few items that are not requested one by one."""
 CLASSES = {
     "bisect": [("test_bisect", name, "test") for name in ("TestBisect", "TestInsort", "TestErrorHandling")],
     "builtins": [("test_builtin", "TestSorted", "test"), ("list_tests", "CommonTest", "test_sort")],
@@ -32,9 +32,9 @@ CLASSES = {
     "heapq": [("test_heapq", name, "test") for name in ("TestHeap", "TestErrorHandling")],
     "itertools": [("test_itertools", "TestExamples", IN_EXAMPLES)],
 }
-"""By module, those of CPython's tests, their classes, and how the names of the tests begin."""
+"""For each module of the prelude: CPython's test modules, their classes, and prefixes of the tests' names."""
 LEFT_OUT = {"test_heappop_max", "test_accumulate_reducible", "test_accumulate_reducible_none"}
-"""Tests of functions that are not public, and of iterators, where ours are lists."""
+"""Tests left out, of private functions, and of iterators that are lists in the prelude."""
 PRELUDE = Path(__file__).parents[2] / "hlobatch" / "prelude"
 
 
@@ -49,7 +49,7 @@ def loaded(name: str) -> ModuleType:
 
 
 def tests_of(name: str) -> Iterator[unittest.TestCase]:
-    """Those that are of what the prelude has, which is their `module`, an attribute, or stands where Python's does."""
+    """The tests of functions that the prelude has, with the prelude's module in place of Python's."""
     ours = loaded(name)
     own = {name: value for name, value in vars(ours).items() if isinstance(value, (FunctionType, type))}
     for file, test, prefix in CLASSES[name]:

@@ -1,4 +1,4 @@
-"""Endless runs of each kind -> Ctrl-C ends each of them, and what was finished is kept; a line says how late it came.
+"""Endless runs of each kind -> Ctrl-C ends each, and finished results are kept; a line prints how long that took.
 
 A process of its own, which `test_interrupts.py` starts. The signal is sent when none but the endless inputs are left.
 """
@@ -21,7 +21,7 @@ from hlobatch.runtime.kernel import Run
 
 ENDLESS = [3, 4, 50]
 STRETCHES = 6
-"""Of a run, after the first of which only endless inputs are left."""
+"""The number of stretches of a run before the signal; after the first one only endless inputs are left."""
 
 sent: list[float] = []
 stretches: list[float] = []
@@ -53,7 +53,7 @@ def finishing(run: Run) -> None:
 
 
 def interrupt(kind: str, threads: int) -> float:
-    """Seconds from the signal to the error."""
+    """The seconds from the signal to the error."""
     function, endless = {"loop": (down, -1), "recursion": (fibonacci, 45), "kernel": (fibonacci, 70)}[kind]
     batched = hb.batch(function, threads=threads, optimizations=hb.Optimizations(kernels=kind == "kernel"))
     n = np.arange(64, dtype=np.int32) % 7

@@ -1,7 +1,7 @@
-"""What derivatives have to agree with: finite differences, each other, and what JAX says of plain Python.
+"""Checks of derivatives: against finite differences, against each other, and against JAX's derivatives of plain Python.
 
-A function is given with its arguments; what is differentiated is every floating-point array among them, and what is
-looked at is every one among the results. Differences need 64 bits.
+A function is given with its arguments. It is differentiated with respect to every floating-point array among them, and
+all floating-point results are checked. Finite differences need 64 bits.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def is_differentiable(array: Any) -> bool:
 
 
 def doubled(tree: Any) -> Any:
-    """The same in 64 bits."""
+    """A pytree with its floating-point arrays in 64 bits."""
 
     def wide(x: Any) -> Any:
         return jnp.asarray(x, np.complex128 if jnp.iscomplexobj(x) else np.float64)
@@ -37,8 +37,8 @@ class At:
     """A function at a point.
 
     Attributes:
-        function: Of all arguments.
-        args: Those, of which floating-point arrays vary.
+        function: A function of all arguments.
+        args: The arguments, of which floating-point arrays vary.
     """
 
     function: Callable[..., Any]
@@ -49,7 +49,7 @@ class At:
         return [jnp.asarray(x) for x in jax.tree.leaves(self.args) if is_differentiable(x)]
 
     def results(self, *some: Any) -> list[Any]:
-        """All arrays of the result, in a row."""
+        """All arrays of the result as a list, given values of the varying arrays."""
         leaves, tree = jax.tree.flatten(self.args)
         supply = iter(some)
         given = [next(supply) if is_differentiable(x) else x for x in leaves]
@@ -57,11 +57,11 @@ class At:
 
     @cached_property
     def places(self) -> list[int]:
-        """Which results are floating-point numbers."""
+        """The positions of the floating-point results."""
         return [i for i, x in enumerate(self.results(*self.point)) if is_differentiable(x)]
 
     def __call__(self, *some: Any) -> list[Any]:
-        """The floating-point results, in a row."""
+        """The floating-point results as a list, given values of the varying arrays."""
         found = self.results(*some)
         return [found[i] for i in self.places]
 
@@ -77,7 +77,7 @@ def directions(point: Sequence[Any], seed: int = 0) -> list[Any]:
 
 
 def dot(one: Sequence[Any], other: Sequence[Any]) -> complex:
-    """The product that a transpose keeps."""
+    """The inner product of two lists of arrays, without conjugation."""
     return complex(sum(jnp.sum(a * b) for a, b in zip(one, other, strict=True)))
 
 
@@ -93,7 +93,7 @@ class Pulled(NamedTuple):
 
 
 def both_modes_agree(run: Callable[..., Sequence[Any]], point: Sequence[Any], step: float = 1e-6) -> Pulled:
-    """``jax.jvp`` agrees with finite differences, and ``jax.vjp`` with that (the dot-product test)."""
+    """Assert that ``jvp`` agrees with finite differences, and ``vjp`` with ``jvp`` (the dot-product test)."""
     tangents = directions(point)
     values, derivatives = jax.jvp(run, point, tangents)
     for value, plain in zip(values, run(*point), strict=True):
@@ -115,12 +115,12 @@ def _largest(array: Any) -> Any:
 
 
 def equals_unrolled(at: At, pulled: Pulled, examples: Sequence[tuple[Any, ...]], axes: Sequence[int | None]) -> None:
-    """The cotangents are what JAX gives for plain Python, which each example unrolls in its own way.
+    """Assert that cotangents equal JAX's for plain Python, which each example unrolls in its own way.
 
     Args:
         at: A batched function and a batch of examples; its results have the batch in front.
-        pulled: At that point.
-        examples: The arguments of each.
+        pulled: The cotangents at that point.
+        examples: The arguments of each example.
         axes: For each differentiated array, its batch axis.
     """
     with hb.disable_batching():

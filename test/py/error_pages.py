@@ -1,4 +1,4 @@
-"""The pages of errors: each class with its remedy and an example as it is printed, and a table of what all say.
+"""The pages of errors: each class with its remedy and a printed example, and a table of all messages.
 
 The remedies are those of the classes' docstrings, and the examples are run when `docs/errors.md` is made. The table has
 the cases of ``errors/*.test``, which ``test_errors`` makes one by one, and is a page of the site alone.
@@ -121,14 +121,14 @@ EXAMPLES: dict[type[BaseException], str] = {
     f(jnp.array([2, 5]))
     """,
 }
-"""Of each class that code of a few lines can show."""
+"""For each class that a few lines of code can raise, such code."""
 
 FOLDER = Path(__file__).parent / "errors"
 NAME = "example.py"
 
 
 def page_text() -> str:
-    """All classes, those with an example first."""
+    """The page of all classes, those with an example first."""
     return "\n".join("\n".join(_section(kind)) for kind in kinds())
 
 
@@ -198,7 +198,7 @@ def _row(case: Mistake) -> str:
 
 
 def _cell(text: str) -> str:
-    """Text of a table, in which what stands in backquotes stays code."""
+    """Text for a cell of a table, in which text in backquotes stays code."""
     parts = text.split("`")
     if len(parts) % 2 == 0:  # a part of a message may begin or end within code
         return _code(text) if text else ""
@@ -215,10 +215,10 @@ def _code(text: str) -> str:
 
 
 def printed(kind: type[BaseException], code: str) -> str:
-    """What an example prints.
+    """The text that an example prints.
 
     Raises:
-        AssertionError: It raises nothing, or something else.
+        AssertionError: The example raises nothing, or another class.
     """
     linecache.cache[NAME] = len(code), None, code.splitlines(keepends=True), NAME
     names = {"jax": jax, "jnp": jnp, "hb": hb, "__name__": "example"}

@@ -1,11 +1,11 @@
 """Damaged and forged artifacts through ``hb.load`` and a call: ``python test/py/fuzz_artifacts.py COUNT SEED``.
 
-Damaged files have bytes changed, and no checksum that was made right: each is refused with ``ArtifactError``, or gives
-the values of the original. In forged ones a part was changed and all checksums were: they are refused, or are another
-program, which may give what it likes or an error of ours. A forged module may end the process when MLIR reads it; then
-``untrusted`` has to refuse it. What it computes is its own: it may also run without end, or take all memory.
+Damaged files have changed bytes and unchanged checksums: each is refused with ``ArtifactError``, or gives the values of
+the original. Forged files have a changed part and matching checksums: they are refused, or are another program, which
+may give any value or an error of hlobatch. A forged module may crash the process when MLIR reads it; then ``untrusted``
+has to refuse it. Such a module may also run endlessly or use all memory.
 
-Each process has limits of time and memory. Prints how many inputs there were of each kind, and what became of them.
+Each process has limits of time and memory. Prints the number of inputs of each kind and outcome.
 """
 
 import collections
@@ -63,7 +63,7 @@ def walk(key):
 
 
 def samples() -> list[tuple[bytes, tuple[Any, ...]]]:
-    """Files, and what each is called with."""
+    """Artifact files, each with arguments of a call."""
     n, key = np.array([0, 1, 5, 7], np.int32), jax.random.split(jax.random.key(0), 4)
     arrays, data = {"x": jnp.ones((3, 4))}, jnp.ones((7, 3))
     made = [
@@ -163,7 +163,7 @@ FORGERIES = {
 DAMAGED = "damaged"
 KINDS = (*[DAMAGED] * 4, "manifest", *FORGERIES)
 LOADED = "<"
-"""Said of a file that is loaded, before it is called."""
+"""Printed when a file is loaded, before it is called."""
 
 
 def unpacked(content: bytes) -> Parts:
@@ -172,7 +172,7 @@ def unpacked(content: bytes) -> Parts:
 
 
 def packed(parts: Parts) -> bytes:
-    """A file of parts, with checksums that are right."""
+    """A file of parts, with matching checksums."""
     if "SHA256SUMS" in parts:
         others = {name: part for name, part in parts.items() if name != "SHA256SUMS"}
         sums = "".join(f"{hashlib.sha256(part).hexdigest()}  {name}\n" for name, part in others.items())
@@ -188,7 +188,7 @@ def packed(parts: Parts) -> bytes:
 
 
 def tried(path: Path, args: Any, wanted: Any, *, untrusted: bool) -> str:
-    """What becomes of a file."""
+    """The outcome of loading and calling a file, as a word."""
     try:
         artifact = hb.load(path, untrusted=untrusted)
     except hb.ArtifactError:
@@ -210,7 +210,7 @@ def tried(path: Path, args: Any, wanted: Any, *, untrusted: bool) -> str:
 
 
 def work(start: int, count: int, seed: int, *, untrusted: bool) -> None:
-    """Try inputs from one on, and say of each what becomes of it."""
+    """Try inputs from number ``start`` on, and print the outcome of each."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     found = samples()
     with tempfile.TemporaryDirectory() as folder:
@@ -245,7 +245,7 @@ def say(words: str) -> None:
 
 
 def run(start: int, count: int, seed: int, *how: str) -> tuple[list[list[str]], int, str]:
-    """The words that a process says of each input, its exit status, and its errors."""
+    """The words that a process prints for each input, its exit status, and its errors."""
     command = [sys.executable, __file__, str(count), str(seed), str(start), *how]
     environment = {**os.environ, "JAX_PLATFORMS": "cpu"}
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
@@ -270,7 +270,7 @@ def main(count: int, seed: int) -> collections.Counter[str]:
 
 
 def when_alone(number: int, seed: int, errors: str) -> str:
-    """What becomes of an input at which a process ended, in one of its own that does not trust it."""
+    """The outcome, in a process that does not trust it, of an input during which a process ended."""
     [[_, kind, *said]], status, more = run(number, number + 1, seed, "untrusted")
     if kind == "module" and said:
         refused = said == ["refused"] and not status

@@ -1,9 +1,9 @@
 """Mutated bytecode through the parser and the verifier: ``python test/py/fuzz_bytecode.py COUNT SEED``.
 
-Each is accepted, and then comes back as it is from a program, or is refused with an error that has a place, unless
-MLIR's own reader ends the process: it trusts the numbers and references that it finds, and reads without end, takes all
-memory, or writes where it must not. What is written may do harm only later, so an input during which a process ends is
-tried again in one of its own. Prints how many were accepted and refused, and at how many MLIR's reader ended that.
+Each input is accepted, and then survives the round trip through a program, or is refused with an error that has a
+location, unless MLIR's own reader ends the process: it trusts numbers and references in the file, and so may loop, use
+all memory, or corrupt it. Corrupted memory may only show later, so an input during which a process ends is tried again
+in its own process. Prints how many were accepted and refused, and for how many MLIR's reader ended the process.
 """
 
 import random
@@ -24,11 +24,11 @@ READING_SECONDS, SECONDS = 5, 60
 MEMORY = 4 << 30
 """Bytes that one process may take: damaged numbers ask for any amount."""
 READING, READ, ACCEPTED, REFUSED = "<", ">", "a", "r"
-"""What is said of an input, in this order; a refusal may come from the reader."""
+"""Marks printed for an input, in this order; a refusal may come from the reader."""
 
 
 def modules() -> list[bytes]:
-    """The corpus as bytecode, but for what is no module."""
+    """The valid modules of the corpus, as bytecode."""
     found, context = [], make_context()
     for text in corpus():
         try:
@@ -41,7 +41,7 @@ def modules() -> list[bytes]:
 
 
 def mutated(chance: random.Random, data: bytearray) -> bytes:
-    """Bytes changed in one to three places, the mark of bytecode apart."""
+    """Bytecode changed in one to three places, behind its magic number."""
     for _ in range(chance.choice((1, 1, 1, 2, 3))):
         at = chance.randint(len(MAGIC), len(data))
         match chance.choice(("flip", "set", "insert", "remove", "truncate")):
@@ -59,7 +59,7 @@ def mutated(chance: random.Random, data: bytearray) -> bytes:
 
 
 def work(start: int, count: int, seed: int) -> None:
-    """Try inputs from one on."""
+    """Try inputs from number ``start`` on."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     found, context = modules(), make_context()
     for number in range(start, count):

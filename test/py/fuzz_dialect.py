@@ -1,8 +1,8 @@
 """Mutated texts of the dialect through the parser and the verifier: ``python test/py/fuzz_dialect.py COUNT [SEED]``.
 
-Each is accepted, and then comes back as it is from a program, or is refused with an error that has a place in the text.
-The text that is being tried is in a file, for the case that it crashes the process or takes longer than a minute, which
-ends the process. Prints how many were accepted and refused.
+Each text is accepted, and then survives the round trip through a program, or is refused with an error that has a
+location. The text is first written to a file, since it may crash the process or take longer than a minute, which ends
+the process. Prints how many were accepted and refused.
 """
 
 import random
@@ -33,7 +33,10 @@ def corpus() -> list[str]:
 
 
 def kind_of(token: str) -> str:
-    """What a token can be replaced by: symbols, blocks, strings, numbers, words, marks."""
+    """The kind of a token, which may be replaced by others of its kind.
+
+    Symbols, blocks, strings, numbers, words, marks.
+    """
     first = token[:1]
     if first in '@^%!#"':
         return first
@@ -61,7 +64,7 @@ class Mutator:
         return text
 
     def _similar(self, text: str) -> str:
-        """One word replaced by another of its kind."""
+        """The text with one word replaced by another of its kind."""
         tokens = TOKEN.findall(text)
         places = [i for i, token in enumerate(tokens) if kind_of(token) in self.alike]
         if places:
@@ -70,20 +73,20 @@ class Mutator:
         return "".join(tokens)
 
     def _token(self, text: str) -> str:
-        """One token replaced by any other."""
+        """The text with one token replaced by any other."""
         tokens = TOKEN.findall(text) or [""]
         tokens[self.random.randrange(len(tokens))] = self.random.choice(self.words)
         return "".join(tokens)
 
     def _swap(self, text: str) -> str:
-        """Two tokens exchanged."""
+        """The text with two tokens exchanged."""
         tokens = TOKEN.findall(text) or [""]
         i, j = self.random.randrange(len(tokens)), self.random.randrange(len(tokens))
         tokens[i], tokens[j] = tokens[j], tokens[i]
         return "".join(tokens)
 
     def _line(self, text: str) -> str:
-        """A line gone, there twice, or elsewhere."""
+        """The text with a line removed, repeated or moved."""
         lines = text.splitlines(keepends=True) or [""]
         line = lines.pop(self.random.randrange(len(lines)))
         for _ in range(self.random.choice((0, 1, 2))):
@@ -91,20 +94,20 @@ class Mutator:
         return "".join(lines)
 
     def _graft(self, text: str) -> str:
-        """Some lines of another text."""
+        """The text with some lines of another text inserted."""
         lines, other = text.splitlines(keepends=True), self.random.choice(self.texts).splitlines(keepends=True)
         start = self.random.randrange(len(other))
         at = self.random.randint(0, len(lines))
         return "".join([*lines[:at], *other[start : start + self.random.randint(1, 4)], *lines[at:]])
 
     def _character(self, text: str) -> str:
-        """One character gone or changed."""
+        """The text with one character removed, inserted or changed."""
         at = self.random.randrange(len(text) + 1)
         return text[:at] + self.random.choice(("", "}", "(", "@", "^", "x", "\n")) + text[at + 1 :]
 
 
 def is_accepted(source: str | bytes, context: object, when_read: Callable[[], None] = lambda: None) -> bool:
-    """Whether a text or bytecode is a program; what it becomes is checked."""
+    """Whether a text or bytecode is a valid program; if so, its round trip is checked."""
     try:
         module = parse(source, FILE, context)
         when_read()

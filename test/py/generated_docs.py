@@ -37,13 +37,13 @@ GAP = "…"
 
 
 def first_line(module: Path) -> str:
-    """What a module says of itself, as Markdown."""
+    """The first line of a module's docstring, as Markdown."""
     text = (ast.get_docstring(ast.parse(module.read_text(encoding="utf-8"))) or "").splitlines()[0]
     return text.rstrip(".").replace("``", "`").replace("|", "\\|")
 
 
 def folders() -> Iterator[Path]:
-    """The package itself, then its folders as their layers stand, the lowest first, each with those inside of it."""
+    """The package, then its folders in the order of their layers, the lowest first, each with its subfolders."""
     package = ROOT / "hlobatch"
     yield package
     names = [name for layer in reversed(layers()) for name in layer]
@@ -94,26 +94,27 @@ def unsupported() -> str:
 
 
 def functions() -> str:
-    """The functions that mean something on a lane's values, by the module that they are of."""
+    """The functions that are supported on a lane's values, by module."""
     rows = [f"| {module} | {', '.join(f'`{name}`' for name in names)} |" for module, names in known_functions().items()]
     rows.append("| `operator`, `cmath` | all functions of numbers and of containers |")
     rows.append(
         "| `functools`, `itertools` | `reduce`, `partial`; all iterators over a number of items that all lanes share |"
     )
     rows.append(
-        "| `numpy` | functions that `jax.numpy` has by the same name, also of `np.linalg` and `np.fft`; dtypes; `np.add.reduce` |"
+        "| `numpy` | functions that `jax.numpy` has by the same name, also of `np.linalg` and `np.fft`; "
+        "dtypes; `np.add.reduce` |"
     )
     return "\n".join(["| Module | Functions |", "|---|---|", *rows]) + "\n"
 
 
 def switched_off(contender: str) -> frozenset[str]:
-    """The optimizations that a contender does without, as its name says: `hlobatch, without kernels and in_place`."""
+    """The optimizations that a contender's name turns off: `hlobatch, without kernels and in_place`."""
     names = contender.partition("without ")[2]
     return frozenset(names.split(" and ")) if names else frozenset()
 
 
 def figures() -> str:
-    """Three figures of speed, and where hlobatch gains little, as `benchmarks/results` has them."""
+    """Three figures of speed, and the workloads of the smallest gains, from `benchmarks/results`."""
     rows = json.loads((ROOT / "benchmarks/results/cpu.json").read_text(encoding="utf-8"))["rows"]
     found = {row["workload"]: row for row in plots.summary_rows(rows)}
 
@@ -139,7 +140,7 @@ PEERS = {"lockstep vmap": "`jax.vmap` of `lax.while_loop`", "blackjax": "blackja
 
 
 def optimizations() -> str:
-    """What each optimization is worth where it is worth the most, as `benchmarks/results` has it.
+    """The gain of each optimization on the workload where it is largest, from `benchmarks/results`.
 
     A row without it is compared with the one that differs in nothing else: without kernels, too, or with all of them.
     """
@@ -148,7 +149,7 @@ def optimizations() -> str:
     found = {(row["workload"], row["lanes"], row["inputs"], switched_off(row["contender"])): row for row in rows}
 
     def worth(name: str) -> list[tuple[float, dict[str, object]]]:
-        """How much slower each row without it is than the one with it, where there is one."""
+        """For each row without the optimization that has a counterpart with it, the ratio of their times."""
         pairs = [
             (row, found.get((workload, lanes, inputs, off - {name})))
             for (workload, lanes, inputs, off), row in found.items()
@@ -184,7 +185,7 @@ SECTIONS: dict[str, Callable[[], str]] = {
 
 
 def printed(command: str) -> str:
-    """What a command prints, run from the root of the repository."""
+    """The output of a command that is run in the root of the repository."""
     output = io.StringIO()
     with contextlib.chdir(ROOT), contextlib.redirect_stdout(output):
         assert cli.main(shlex.split(command)) == 0

@@ -1,4 +1,4 @@
-"""What stands in for hlobatch where a program is to mean what Python makes of it: one lane after the other."""
+"""A stand-in for hlobatch that gives Python's meaning of a program: it runs one lane after the other."""
 
 import functools
 from collections.abc import Callable
@@ -11,7 +11,7 @@ _is_inside = False
 
 
 def batch(function: Callable[..., Any] | None = None, **_options: Any) -> Any:
-    """A function of which Python computes one lane after the other; within such a call, the function itself."""
+    """A function that Python runs for one lane after the other; nested calls run the function itself."""
     if function is None:
         return lambda function: batch(function)
 
@@ -33,9 +33,9 @@ def batch(function: Callable[..., Any] | None = None, **_options: Any) -> Any:
 
 
 def capacity(items: Any, _most: int) -> Any:
-    """The items."""
+    """Returns the items unchanged."""
     return items
 
 
 def sync() -> None:
-    """Nothing."""
+    """Does nothing."""

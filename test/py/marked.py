@@ -1,4 +1,4 @@
-r"""Texts of users' files that mark the spans an error is about, and the errors they are to give.
+r"""Texts of users' files with marked spans of errors, and the errors that they have to give.
 
 Marks are « and » for the error's own span, and single ones of that kind for those of its notes, in order. A file of
 mistakes (``errors/*.test``) holds cases like this one::
@@ -13,9 +13,9 @@ mistakes (``errors/*.test``) holds cases like this one::
     [help] give 'y' a value
     [rewrite]     if n > 1: => y = 0\n    if n > 1:
 
-A case whose error prints code says what the program is once that is written: each ``[rewrite] old => new`` changes a
-text that stands there once (``\n`` is the end of a line). Where that is not to give what Python makes of the program as
-it was, ``[other values]`` says why. A case whose code cannot be applied by itself says why in ``[no rewrite]``.
+A case whose error prints code has the program after that advice: each ``[rewrite] old => new`` changes a text that
+occurs once (``\n`` is the end of a line). If the result may differ from Python's for the original program,
+``[other values]`` gives the reason. A case whose code cannot be applied by itself gives the reason in ``[no rewrite]``.
 """
 
 import importlib.util
@@ -51,9 +51,9 @@ class Marked:
     """A source text without its marks, and where they were.
 
     Attributes:
-        text: What the user's file holds.
-        error: The span of the error, if one is marked.
-        notes: The spans of its notes.
+        text: The text of the user's file.
+        error: The marked span of the error, or None.
+        notes: The marked spans of its notes.
     """
 
     text: str
@@ -102,14 +102,14 @@ class Mistake:
     """A user's mistake.
 
     Attributes:
-        name: File and case.
+        name: The names of the file and of the case.
         source: The user's file.
         error: The class that is raised.
-        message: Part of what it says.
-        help: Part of what it advises.
-        rewritten: The user's file as the advice would have it, if a case says.
-        other_values: Why that does not give what Python makes of the source; empty where it does.
-        no_rewrite: Why there is none; empty where there is one, or none is asked for.
+        message: A part of its message.
+        help: A part of its help.
+        rewritten: The user's file after the advice; None if the case does not give it.
+        other_values: The reason why its values differ from Python's for the source; empty if they do not.
+        no_rewrite: The reason why there is no rewrite; empty if there is one, or none is needed.
     """
 
     name: str
@@ -146,7 +146,7 @@ def mistakes(file: Path) -> list[Mistake]:
 
 
 def _rewritten(source: Marked, rest: str, title: str) -> tuple[Marked | None, tuple[str, str]]:
-    """What stands behind the advice of a case: the file that comes of it, and what is said of that."""
+    """The rest of a case: the rewritten file, or None, and the texts of ``other values`` and ``no rewrite``."""
     text, notes = source.text, {"other values": "", "no rewrite": ""}
     for line in rest.strip().splitlines():
         kind, what = line.removeprefix("[").split("] ", 1)
@@ -172,7 +172,7 @@ def span(location: Location) -> Span:
 
 
 def check(error: hb.HloBatchError, source: Marked, file: str | None) -> None:
-    """Assert that an error and its notes stand where the source says and that its text shows it."""
+    """Assert that an error and its notes are at the marked spans, and that its text shows them."""
     assert source.error is not None
     assert span(error.location) == source.error
     assert error.location.file == file

@@ -1,4 +1,4 @@
-"""Expressions that mean on a lane's values what they mean in Python, by subject, and what they stand on.
+"""Expressions whose values for a lane equal Python's, by subject, and the definitions that they use.
 
 Each is written as in Python: ``n`` and ``k`` are integers, of which ``k`` may be negative, ``x`` and ``y`` are floats,
 of which ``y`` may be negative, ``b`` is a bool.
@@ -409,7 +409,7 @@ Heading = enum.IntEnum("Heading", ["NORTH", "EAST", "SOUTH", "WEST"], start=0)
 TURNS = {Heading.NORTH: (0, 1), Heading.EAST: (1, 0), Heading.SOUTH: (0, -1), Heading.WEST: (-1, 0)}
 LARGE = [0x80000000 + v for v in range(8)]
 """
-"""What the expressions name besides their variables."""
+"""Definitions that the expressions use besides their variables."""
 
 POSITIONS = {
     "returned": "{}",
@@ -418,4 +418,4 @@ POSITIONS = {
     "in a lambda": "(lambda n, k, x, y, b: {})(n, k, x, y, b)",
     "in a helper": "helper{}(n, k, x, y, b)",
 }
-"""Where an expression may stand."""
+"""Positions of an expression in a function."""

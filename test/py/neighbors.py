@@ -9,12 +9,12 @@ import shares
 
 
 def neighbors() -> int:
-    """How many do; what is compiled for all of them, in all forms, takes gigabytes."""
+    """The number of programs that share operations; compiled code of all programs in all forms takes gigabytes."""
     return 12 if shares.by_night else 48
 
 
 def share_operations(program: Any, programs: Sequence[Any]) -> None:
-    """Drop what was compiled for programs in other parts of a list."""
+    """Drop compiled code of programs in other parts of a list."""
     _only(type(program), programs.index(program) // neighbors())
 
 

@@ -1,4 +1,4 @@
-"""A GPU for tests, whose threads a CPU runs one after the other, by the text that the code of a GPU is made of."""
+"""A GPU for tests: a CPU runs its threads one after the other, from the LLVM IR that a GPU's code is made of."""
 
 import contextlib
 import ctypes
@@ -22,20 +22,23 @@ from hlobatch.targets.profile import h100
 from hlobatch.targets.target import Form
 
 IN_A_LOOP = replace(NVPTX, name="threads", platform="cpu", triple="", math_prefix="", entry=Entry.LOOP)
-"""The processor of a GPU, but for names."""
+"""The processor of a GPU, with the names of a CPU."""
 WARPS = replace(IN_A_LOOP, side_by_side=False, threads_per_lane=32, near_bytes=0)
-"""One that has a warp to each lane, …"""
+"""Such a processor with a warp to each lane."""
 WARPS_WITH_LITTLE = replace(WARPS, own_bytes=256)
-"""… and one of little memory that is reached fast."""
+"""The same with little fast memory."""
 MEETING = replace(IN_A_LOOP, lanes_that_meet=32)
-"""One of which 32 lanes meet before dear blocks."""
+"""Such a processor on which 32 lanes meet before dear blocks."""
 FEW_AT_HAND = replace(IN_A_LOOP, near_bytes=48, own_bytes=64)
-"""One that has few frames and arrays at hand."""
+"""Such a processor with few frames and arrays near a thread."""
 
 
 @dataclass(frozen=True)
 class Threads(Gpu):
-    """Has few threads, so that each takes several inputs; those of a lane take turns from meeting to meeting."""
+    """A GPU with few threads, so that each takes several inputs.
+
+    The threads of a lane take turns from barrier to barrier.
+    """
 
     most_lanes: int = 4
 
@@ -56,7 +59,7 @@ class Threads(Gpu):
 
         def run(*given: Any) -> list[Any]:
             arrays = [np.ascontiguousarray(x) for x in given]
-            arrays += [np.full((*t.shape,), 0x5A, np.uint8).astype(t.dtype) for t in results]  # what lay in its memory
+            arrays += [np.full((*t.shape,), 0x5A, np.uint8).astype(t.dtype) for t in results]  # arbitrary contents
             table = (ctypes.c_void_p * len(arrays))(*(x.ctypes.data for x in arrays))
             failed = code.run(ctypes.addressof(table), warps.stacks())
             assert not failed, "threads of a lane have parted"
@@ -70,7 +73,7 @@ _compiled = cache(jit.compiled)
 
 @contextlib.contextmanager
 def on_threads(processor: Processor = IN_A_LOOP, **attributes: Any) -> Iterator[Threads]:
-    """Within it, JAX seems to have a GPU."""
+    """A context in which JAX seems to have a GPU."""
     target = Threads(GPU, LoopCosts(h100()), processor, **attributes)
     with (
         mock.patch("jax.default_backend", return_value=GPU),

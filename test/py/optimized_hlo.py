@@ -1,4 +1,4 @@
-"""What XLA made of a loop: reads optimized HLO as text, as ``hb.Compiled.as_text`` gives it.
+"""Optimized HLO of loops: parses the text that ``hb.Compiled.as_text`` gives.
 
 ``whole_writes`` counts the instructions inside loops that write a whole buffer. A loop that updates its buffers in
 place has
@@ -25,10 +25,10 @@ class Instruction:
     """An instruction of a computation.
 
     Attributes:
-        opcode: What it does.
-        shape: Its result, such as ``s32[33,1000]{1,0}``; of a tuple the shapes of all parts.
+        opcode: Its opcode.
+        shape: The shape of its result, such as ``s32[33,1000]{1,0}``; of a tuple the shapes of all parts.
         called: Names of the computations it runs.
-        line: As it is printed.
+        line: Its text.
     """
 
     opcode: str
@@ -72,7 +72,7 @@ def inside_loops(text: str) -> Iterator[Instruction]:
 
 
 def whole_writes(text: str, shapes: Collection[tuple[int, ...]]) -> Counter[str]:
-    """How many instructions inside loops write a whole buffer of one of some shapes, by opcode."""
+    """The number of instructions inside loops that write a whole buffer of one of some shapes, by opcode."""
     wanted = {f"[{','.join(map(str, shape))}]" for shape in shapes}
 
     def writes(instruction: Instruction) -> bool:

@@ -14,16 +14,16 @@ WITHOUT = {
     "narrow_types": "numbers of type float8_e4m3fn have no code",
     "prints": "what lanes have Python do has no code: print",
 }
-"""Programs of the zoo that have no kernel, and what the error says."""
+"""Programs of the zoo that have no kernel, and their errors."""
 WITHOUT_GANG = WITHOUT | {
     "mandelbrot": "numbers of type complex64 have no code for several lanes",
     "complex_power": "numbers of type complex64 have no code for several lanes",
 }
-"""The same of those that no gang runs."""
+"""Programs of the zoo that no gang runs, and their errors."""
 
 
 @contextlib.contextmanager
 def checking() -> Iterator[None]:
-    """Within it, kernels that are made check each access to memory, and a lane that would leave an array says so."""
+    """A context in which new kernels check each access to memory, and report a lane that would leave an array."""
     with mock.patch("hlobatch.runtime.kernel_plan.CHECKED", new=True):
         yield

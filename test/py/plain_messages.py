@@ -1,4 +1,4 @@
-"""Every error of hlobatch that a test provokes -> a failure of that test if its text names what users do not know."""
+"""Every error of hlobatch that a test provokes -> a failure of that test if its message has internal names."""
 
 import re
 from collections.abc import Iterator
@@ -12,11 +12,11 @@ from hlobatch import diagnostics
 
 _CODE = Path(hb.__file__).parent
 _OF_MODULES = (hb.VerificationError, hb.ParseError)
-"""Errors about programs as such, which have names of the compiler's in them."""
+"""Errors about programs themselves, whose messages have names of the compiler."""
 
 
 def _own_classes() -> frozenset[str]:
-    """Names of classes of the package that are not public, but for those that are also words, or classes elsewhere."""
+    """Names of the package's internal classes, except single words and names of public classes."""
     files = [*_CODE.glob("*.py"), *(_CODE / "analysis").glob("*.py"), *(_CODE / "frontend").glob("*.py")]
     files += [*(_CODE / "ir").glob("*.py"), *(_CODE / "runtime").glob("*.py"), *(_CODE / "transforms").glob("*.py")]
     found = {name for file in files for name in re.findall(r"^ *class (\w+)[(:\[]", file.read_text(), re.MULTILINE)}
@@ -28,13 +28,13 @@ _INTERNAL = re.compile(rf"\b(?:{'|'.join(sorted(_own_classes()))}|\w+Tracer|_+hb
 
 
 def internal_names(text: str) -> list[str]:
-    """What a text names that users do not know."""
+    """The internal names in a text."""
     return _INTERNAL.findall(text)
 
 
 @pytest.fixture(autouse=True)
 def messages_in_words(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No test provokes an error whose message has a name of ours in it."""
+    """Fail a test that provokes an error whose message has internal names."""
     found: list[str] = []
     as_it_is = diagnostics.without_internal_frames
 

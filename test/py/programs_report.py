@@ -1,8 +1,8 @@
-"""How the corpus fares: ``python test/py/programs_report.py [SUBJECT | PROGRAM]...``.
+"""The state of the corpus: ``python test/py/programs_report.py [SUBJECT | PROGRAM]...``.
 
-For each program one line: it runs, its result is wrong, or it is refused, and then the first line of the message. The
-totals follow. ``--write`` brings the table of ``programs/refused.py`` up to date for these programs, and prints what
-changes in it.
+It prints a line for each program: it runs, its result is wrong, or it is refused with the first line of the message.
+The totals follow. ``--write`` updates the table of ``programs/refused.py`` for these programs, and prints the
+changes.
 """
 
 import argparse
@@ -18,18 +18,21 @@ from zoo import optimizing_little
 import hlobatch as hb
 
 STEPS = 1_000_000
-"""Blocks of one lane after which a run is taken for endless."""
+"""Number of blocks of one lane after which a run counts as endless."""
 
 
 class Verdict(NamedTuple):
-    """``runs``, ``rewritten``, ``wrong`` or ``refused``; of an error its class and its message."""
+    """The outcome of a program: ``runs``, ``rewritten``, ``wrong`` or ``refused``.
+
+    For an error its class and message.
+    """
 
     kind: str
     error: str = ""
     message: str = ""
 
     def lines(self, *, in_full: bool) -> list[str]:
-        """The message, indented: whole, or the first line that is not blank."""
+        """The message, indented: all lines, or the first one that is not blank."""
         lines = [f"    {line}" for line in self.message.splitlines() if line.strip()]
         return lines if in_full else [line[:200] for line in lines[:1]]
 

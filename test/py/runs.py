@@ -1,4 +1,4 @@
-"""A plan -> the state and the module of one of its runs, as a test asks."""
+"""A plan -> the layout of a run's state, and the request for its module."""
 
 from typing import Any
 
@@ -8,10 +8,10 @@ from hlobatch.runtime.plan import Plan
 
 
 def layout_of(plan: Plan, inputs: Any, depth: int | None = None, **how: bool) -> Layout:
-    """The state of a run."""
+    """The layout of the state of a run."""
     return plan.layout(plan.strategy(inputs), depth or plan.depth, **how)
 
 
 def request_of(plan: Plan, layout: Layout, **how: Any) -> Request:
-    """What to build for a state."""
+    """The request that builds the module for a layout."""
     return plan.request(plan.strategy(layout.inputs), layout, **how)

@@ -1,4 +1,4 @@
-"""Which of many cases run by day, in the usual run of the tests; at night all do."""
+"""The choice of cases that run by day, in the usual run of the tests; at night all run."""
 
 import ast
 import inspect
@@ -14,29 +14,29 @@ import pytest
 T = TypeVar("T")
 
 by_night = False
-"""Whether slow tests run, too: what only they need is not even collected by day."""
+"""Whether slow tests run, too; by day, cases that only they need are not even collected."""
 
 
 def share(name: str, among: Sequence[T], count: int = 1) -> tuple[T, ...]:
-    """As many of them as asked for, by the program's name: programs divide them between each other evenly."""
+    """A number of the items, chosen by a program's name so that programs divide them evenly."""
     first = zlib.crc32(name.encode()) % len(among)
     apart = len(among) / count
     return tuple(among[(first + round(i * apart)) % len(among)] for i in range(count))
 
 
 def features(function: Callable[..., Any]) -> frozenset[str]:
-    """What a function is written with: its kinds of statements and expressions."""
+    """The kinds of statements and expressions in a function."""
     tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
     return frozenset(type(node).__name__ for node in ast.walk(tree) if isinstance(node, (ast.stmt, ast.expr)))
 
 
 def covering(programs: Mapping[str, Iterable[str]], among: Sequence[T], count: int) -> dict[str, tuple[T, ...]]:
-    """For each program as many forms as asked for, so that each form meets each feature, and all about equally often.
+    """For each program a number of forms, so that each form meets each feature, and all about equally often.
 
     Args:
-        programs: By name, the features that each has.
+        programs: For each program, by name, its features.
         among: The forms.
-        count: How many a program gets.
+        count: The number of forms of a program.
     """
     met = Counter[tuple[T, str]]()
     found = {}
@@ -49,7 +49,7 @@ def covering(programs: Mapping[str, Iterable[str]], among: Sequence[T], count: i
 
 
 def each_value(cases: Mapping[T, AbstractSet[Any]]) -> set[T]:
-    """Some of the cases, of which each has values, that have all values between them."""
+    """A subset of the cases, given the values of each, in which all values occur."""
     left = set[Any]().union(*cases.values())
     some = set[T]()
     while left:
@@ -60,7 +60,7 @@ def each_value(cases: Mapping[T, AbstractSet[Any]]) -> set[T]:
 
 
 def by_day(cases: Sequence[T], count: int) -> list[Any]:
-    """All of them, of which by day only as many run as asked for, from all parts of the sequence."""
+    """All cases; by day only a number of them, evenly spaced in the sequence."""
     usual = {i * len(cases) // count for i in range(count)}
     return [
         case if i in usual else pytest.param(case, marks=pytest.mark.slow)

@@ -1,4 +1,4 @@
-"""Values that several tests are about."""
+"""Small functions and values that several tests use."""
 
 import jax.numpy as jnp
 import numpy as np

@@ -39,7 +39,7 @@ ARGUMENTS = (
     _RANDOM.uniform(-1.0, 1.0, (LANES, 3)),
     _RANDOM.uniform(-0.7, 0.7, (3, 3)),
 )
-"""One row of each for an example, but of the last."""
+"""The arguments of all examples: one row of each array for an example; the last array is shared."""
 IN_AXES = (0, 0, 0, 0, None)
 VARIED = (0, 1, 3, 4)
 DIRECTIONS = tuple(_RANDOM.normal(size=ARGUMENTS[i].shape) for i in VARIED)
@@ -60,7 +60,7 @@ class Writer(feature_pairs.Writer):
     ranges: ClassVar[Sequence[str]] = ("range(3)", "range(n)", "(n, 2)", "range(1, n + 1)")
 
     def number(self, depth: int = 1) -> str:
-        """An expression for a floating-point number."""
+        """A floating-point expression."""
         kind = self.draw.random()
         if depth == 0 or kind < 0.35 or self.within > 2:
             return self.draw.choice([*self.floats, f"{self.draw.uniform(-1, 1):.2f}"])
@@ -94,7 +94,7 @@ class Writer(feature_pairs.Writer):
 
 
 class Smooth(Feature):
-    """A feature of such programs."""
+    """A feature of smooth programs."""
 
     conditions = ("x > y",)
 
@@ -348,11 +348,11 @@ def program(seed: int) -> str:
     return "\n".join([*imports, *helpers, "def main(x, y, n, v, w):", *indented(lines), ""])
 
 
-# What Python says
+# Plain Python
 
 
 def _example(row: int, step: float) -> list[Any]:
-    """The arguments of an example, so many steps along the direction."""
+    """The arguments of an example, moved by some steps along the direction."""
     moved = [np.asarray(a, a.dtype) for a in ARGUMENTS]
     for place, direction in zip(VARIED, DIRECTIONS, strict=True):
         moved[place] = moved[place] + step * STEP * direction
@@ -362,7 +362,7 @@ def _example(row: int, step: float) -> list[Any]:
 
 @dataclass(frozen=True)
 class Truth:
-    """What plain Python gives for one example: a value, or an exception."""
+    """The result of plain Python for one example: a value, or an exception."""
 
     main: Callable[..., Any]
     row: int
@@ -370,7 +370,7 @@ class Truth:
     raised: type[Exception] | None = None
 
     def difference(self, steps: int) -> float | None:
-        """The slope along the direction by a difference; None where the program raises near by."""
+        """The slope along the direction by finite differences; None if the program raises nearby."""
         try:
             ahead, behind = (float(self.main(*_example(self.row, s))) for s in (steps, -steps))
         except (ValueError, LookupError):
@@ -383,13 +383,13 @@ class Truth:
 
     @cached_property
     def is_smooth(self) -> bool:
-        """Whether two differences agree, and so are a derivative."""
+        """Whether two finite differences agree, so that the program is differentiable there."""
         near, far = self.slope, self.difference(3)
         return near is not None and far is not None and abs(near - far) <= 1e-5 * max(1.0, abs(near))
 
 
 def truth(main: Callable[..., Any], row: int) -> Truth:
-    """The truth for an example."""
+    """The result of plain Python for an example."""
     try:
         return Truth(main, row, float(main(*_example(row, 0))))
     except SKIPPED:
@@ -398,7 +398,7 @@ def truth(main: Callable[..., Any], row: int) -> Truth:
         return Truth(main, row, raised=type(error))
 
 
-# What hlobatch says
+# hlobatch
 
 
 def _values_and_slopes(found: Callable[[], Any], count: int) -> tuple[Any, dict[int, type]]:
@@ -415,7 +415,7 @@ def _values_and_slopes(found: Callable[[], Any], count: int) -> tuple[Any, dict[
 
 
 class Modes(NamedTuple):
-    """What is asked of a program: its derivatives in forward mode, in reverse mode, or in both."""
+    """The requested modes of differentiation: forward, reverse, or both."""
 
     forward: bool = True
     reverse: bool = True
@@ -426,12 +426,12 @@ BOTH = Modes()
 
 @dataclass(frozen=True)
 class Derivatives:
-    """The derivatives of a program, and what plain Python says of them.
+    """The derivatives of a program, and those of plain Python.
 
     Attributes:
         main: The program.
-        batched: The same, batched.
-        modes: What is asked.
+        batched: The program, batched.
+        modes: The requested modes.
     """
 
     main: Callable[..., Any]
@@ -460,7 +460,7 @@ class Derivatives:
         return [one for one in self.rows if one.raised is None]
 
     def differs(self) -> str:
-        """What differs from plain Python in some example; nothing, if all is well."""
+        """The difference from plain Python in some example, as text; empty if there is none."""
         if not self.sound:
             return ""
         slopes, total = None, None
@@ -484,7 +484,7 @@ class Derivatives:
         return next((f"lane {o.row}: value {values[o.row]} in {name} mode, not {o.value}" for o in wrong), "")
 
     def _wrong_slopes(self, slopes: Any) -> str:
-        """What differs from differences, of which two have to agree where they do."""
+        """The difference of a slope from finite differences where these agree with each other, as text; else empty."""
         for one in self.sound if slopes is not None else ():
             is_near = one.slope is None or np.isclose(slopes[one.row], one.slope, rtol=1e-5, atol=1e-6)
             if not is_near and one.is_smooth:
@@ -492,7 +492,10 @@ class Derivatives:
         return ""
 
     def _wrong_total(self, slopes: Any, total: float | None) -> str:
-        """What differs of the gradient along the direction: from the tangents, or from differences."""
+        """The difference of the gradient along the direction from the tangents, or from finite differences, as text.
+
+        Else empty.
+        """
         if total is None:
             return ""
         if slopes is not None:
@@ -507,13 +510,13 @@ class Derivatives:
 
 
 def by_turns(text: str) -> Outcome:
-    """What hlobatch makes of the derivatives of a program in one of the modes, or in both, as the text falls."""
+    """The outcome of a program's derivatives, in one of the modes or in both, chosen by the text's checksum."""
     modes = (BOTH, Modes(forward=False), Modes(forward=False), Modes(reverse=False))
     return outcome(text, modes[zlib.crc32(text.encode()) % len(modes)])
 
 
 def outcome(text: str, modes: Modes = BOTH, **options: Any) -> Outcome:
-    """What hlobatch makes of the derivatives of a program."""
+    """The outcome of a program's derivatives in the given modes."""
     with jax.enable_x64(True), optimizing_little():
         main = made(text)
         batched = hb.batch(main, in_axes=IN_AXES, max_steps=100_000, **{"dispatch": "kernel", **options})

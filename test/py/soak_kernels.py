@@ -21,13 +21,13 @@ from test_generated import ROWS, SHARED, expected, load, modules
 import hlobatch as hb
 
 AT_A_TIME = 100
-"""Programs that hypothesis makes of one seed."""
+"""Programs that Hypothesis generates from one seed."""
 MANY = 40
-"""Times that the inputs are repeated where there are to be many."""
+"""Number of repetitions of the inputs in a large batch."""
 
 
 def soak(seconds: float, first: int) -> int:
-    """Run programs of the seeds from the first one on; how many.
+    """Run generated programs, from seed ``first`` on; returns their number.
 
     Raises:
         AssertionError: A kernel computes something else than plain Python; the program is in the error's notes.
@@ -53,7 +53,7 @@ def soak(seconds: float, first: int) -> int:
 
 
 def compare(source: str, folder: Path, threads: int) -> None:
-    """One program, in several ways."""
+    """Run one program in several forms, and compare it with plain Python."""
     entry = (module := load(source, folder)).entry
     wanted = expected(module)
     rows = np.tile(ROWS, (MANY, 1))

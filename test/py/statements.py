@@ -1,4 +1,4 @@
-"""Statements that mean on a lane's values what they mean in Python, by subject.
+"""Statements whose effect for a lane equals Python's, by subject.
 
 Each is a few lines that give ``r`` a value, from integers ``n`` and ``k`` (which may be negative), floats ``x`` and
 ``y`` (likewise), a bool ``b``, an array ``v`` of four integers and an array ``w`` of three floats. None gives any of
@@ -997,7 +997,7 @@ r = max(v.tolist(), key=step_down)
 ---
 r = list(map(step_up, [n, k]))
 """
-"""Statements that are refused, in whichever position. The list only shrinks."""
+"""Statements that are refused in every position. The list only shrinks."""
 
 STATEMENTS = {"in place": IN_PLACE, "loops": LOOPS, "flow": FLOW, "failing": FAILING, "functions": FUNCTIONS}
 """Statements by subject, with a line of dashes between them."""
@@ -1088,7 +1088,7 @@ def depth(a, c):
         return c
     return depth(a - 1, c + 1) + 1
 """
-"""What the statements name besides their variables and what ``meanings.PRELUDE`` defines."""
+"""Definitions that the statements use besides their variables and ``meanings.PRELUDE``."""
 
 _RETURNED = """
 def f(n, k, x, y, b, v, w):
@@ -1196,7 +1196,7 @@ def f(n, k, x, y, b, v, w):
     return r
 """,
 }
-"""Where statements may stand."""
+"""Positions of statements in a function."""
 
 PLACES = {
     "as a default": "def f(n, k, x, y, b, v, w):\n    def inner(r={}):\n        return r\n\n    return inner()\n",
@@ -1214,7 +1214,7 @@ PLACES = {
         for name in ("in a helper", "in a function inside", "in a method", "in a for", "in a try")
     },
 }
-"""Where an expression may stand, besides those places that ``meanings.POSITIONS`` has."""
+"""Positions of an expression, besides those in ``meanings.POSITIONS``."""
 
 
 def statements_of(subject: str) -> list[str]:
@@ -1223,12 +1223,12 @@ def statements_of(subject: str) -> list[str]:
 
 
 def parted(text: str) -> list[str]:
-    """Statements with a line of dashes between them."""
+    """The statements in a text, which lines of dashes separate."""
     return text.strip("\n").split("\n---\n")
 
 
 def placed(statements: str, position: str) -> str:
-    """A module's text with a function ``f`` that gives what statements make of its arguments."""
+    """The text of a module with a function ``f`` that runs the statements on its arguments."""
     before, _, after = position.partition("{statements}")
     indentation = before.rpartition("\n")[2]
     return before + textwrap.indent(statements, indentation).lstrip() + after

@@ -1,8 +1,8 @@
-"""A function that a run can be stopped in, by every limit that there is."""
+"""A function that can reach each limit of a run."""
 
 
 def down(n):
-    """Needs a frame for each number down to zero, and turns in a loop for ever below it."""
+    """Recursion with a frame for each number down to zero; an endless loop for numbers below it."""
     while n < 0:
         n = n + 0
     if n == 0:

@@ -26,7 +26,7 @@ GOLDEN = Path(__file__).with_name("strategies.txt")
 
 
 class _Caught(BaseException):
-    """A function and its arguments, where a workload would have compiled it."""
+    """Raised in place of the compilation of a workload, with its function and arguments."""
 
 
 def _catch(function: hb.BatchedFunction, args: Any, **options: Any) -> Any:
@@ -52,7 +52,7 @@ def plan_of(name: str, size: Any) -> tuple[Plan, int]:
 
 
 def _told(strategy: Strategy) -> dict[str, Any]:
-    """What a strategy says, by name."""
+    """The fields of a strategy, by name."""
     of_batch = {name: getattr(strategy, name) for name in ("inputs", "lanes", "has_queue")}
     of_all = {name: getattr(strategy.policy, name) for name in ("form", "schedule", "rounds", "share")}
     why = {"reason": strategy.policy.reason, "why_so_many": strategy.policy.why_so_many if strategy.has_queue else ""}
@@ -61,7 +61,7 @@ def _told(strategy: Strategy) -> dict[str, Any]:
 
 
 def lines(name: str) -> Iterator[str]:
-    """What is decided of a workload."""
+    """The lines of a workload: its strategy for each size and machine."""
     for size in find(name).sizes:
         plan, inputs = plan_of(name, size)
         for machine, target in targets().items():

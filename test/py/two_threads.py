@@ -18,10 +18,10 @@ from jax import lax
 
 SIZE, LANES, TURNS, RUNS = 30, 200, 30, 8
 PATIENCE = 10.0, 8.0
-"""Seconds for two threads, and times what one took."""
+"""Time limit for two threads: seconds, plus a multiple of the time of one thread."""
 
 FEW = 12
-"""Rows and columns of what takes longer."""
+"""Rows and columns of matrices for slow operations."""
 
 OPERATIONS = {
     "cholesky": jnp.linalg.cholesky,
@@ -46,13 +46,13 @@ OPERATIONS = {
     "matmul": lambda a: a @ a,
     "large matmul": lambda a: jnp.tile(a, (8, 8)) @ jnp.tile(a, (8, 1)),
 }
-"""By name, what is done to one matrix."""
+"""Operations on one matrix, by name."""
 WITH_TWO = frozenset({"solve"})
-"""Those that take two."""
+"""Operations on two matrices."""
 
 
 def child(name: str) -> None:
-    """Run one thread, and then two, through an operation; say how long the one took."""
+    """Run an operation in one thread, and then in two; print the time of the single one."""
     noise = 0.01 * jax.random.normal(jax.random.key(0), (LANES, SIZE, SIZE))
     matrices = 3 * jnp.eye(SIZE) + (noise + noise.swapaxes(1, 2)) / 2
     operation = OPERATIONS[name]
@@ -78,7 +78,7 @@ def child(name: str) -> None:
 
 
 def outcome(name: str) -> str:
-    """How two threads came out of it, given many times as long as one took."""
+    """The outcome of two threads, with a time limit that is a multiple of one thread's time."""
     command = [sys.executable, __file__, "--child", name]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         assert process.stdout

@@ -1,4 +1,4 @@
-"""The typed program of a function is the same under all options of ``hb.batch``: variants of one share it."""
+"""A fixture: variants of a function share its typed program, which options of ``hb.batch`` do not change."""
 
 import functools
 from collections.abc import Iterator
@@ -11,12 +11,12 @@ from hlobatch._jax import tracing_context
 from hlobatch.ir.program import Program
 
 FUNCTIONS = 4
-"""Of how many functions the programs are kept; what makes variants of one function does so in a row."""
+"""Number of functions whose programs are cached; variants of one function are made in a row."""
 
 
 @pytest.fixture(scope="module")
 def typed_once() -> Iterator[None]:
-    """Within a module nothing that a function means is changed, and so it is not traced again."""
+    """Within a test module, trace each function once, since nothing that it refers to changes."""
     make = api.learned_program
 
     @functools.lru_cache(maxsize=FUNCTIONS)

@@ -1,8 +1,8 @@
 """The threads of a warp on a CPU: LLVM IR that gives each a stack of its own, and runs one of them at a time.
 
-A thread runs until it meets the others; then another one runs, chosen by chance among those that have not met yet. So
-what one thread writes, another one reads at whatever time between two meetings it may: where a meeting is missing, one
-reads what is not there yet, or no more. All threads have to meet at the same place; those that part are a failure.
+A thread runs until it meets the others (a barrier); then another one runs, chosen at random among those that have not
+met yet. So accesses of different threads between two meetings happen in random order: where a meeting is missing, a
+thread reads a value too early or too late. All threads have to meet at the same place in the code, else the test fails.
 
 It is for x86-64, whose registers it saves by a few instructions of its own.
 """
@@ -178,12 +178,12 @@ parted:
   ret i32 1
 }}
 """
-"""What a module calls whose lanes have several threads."""
+"""The functions that a module calls if several threads run its lanes."""
 
 
 @cache
 def compiled(text: str) -> jit.Code:
-    """A module with it."""
+    """The machine code of a module, linked with ``TEXT``."""
     llvm.initialize_native_asmparser()
     return jit.compiled(text + TEXT)
 

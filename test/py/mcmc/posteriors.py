@@ -31,13 +31,13 @@ class Posterior:
 
     Attributes:
         reference: Its name in posteriordb.
-        log_density: Of parameters and data.
-        init: Parameters of one chain.
-        data: Of posteriordb, as the log density takes them.
-        constraints: Of the parameters.
-        postprocess: What makes of the parameters those of posteriordb, in the same order.
-        options: Of `mcmc.sample`.
-        divergences: Share of draws that may be of divergent trajectories: none, but where the geometry is known for it.
+        log_density: The log density, a function of parameters and data.
+        init: The initial parameters of one chain.
+        data: The data of posteriordb, as the log density takes them.
+        constraints: The constraints of the parameters.
+        postprocess: Converts parameters to those of posteriordb, in the same order.
+        options: Options of `mcmc.sample`.
+        divergences: Largest share of draws from divergent trajectories; 0 except for geometries known to cause them.
     """
 
     reference: str
@@ -268,6 +268,6 @@ def sampled(posterior: Posterior, **options: Any) -> mcmc.Result:
 
 
 def columns(draws: Any) -> np.ndarray:
-    """All parameters side by side, `[chains, draws, parameters]`."""
+    """All parameters as columns, `[chains, draws, parameters]`."""
     leaves = jax.tree.leaves(draws)
     return np.concatenate([leaf.reshape(*leaf.shape[:2], -1) for leaf in leaves], axis=-1).astype(np.float64)

@@ -1,4 +1,4 @@
-"""Eight schools, written for another library: the data, a sampled model, and what is asked of its draws."""
+"""Eight schools for tests of other libraries: the data, a sampled model, and a check of its draws."""
 
 from __future__ import annotations
 
