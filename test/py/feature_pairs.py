@@ -2,10 +2,10 @@
 
 A program is a function ``main(a, b)`` of two small integers, and its helpers. Each feature (a list, a dict, an object,
 an exception, a recursion, …) brings what it needs before, statements, and values that are integers; control flow mixes
-them. Whatever the statements do is seen in ``t``, which the program gives back. Python judges: each example has the
+them. The effects of all statements reach ``t``, which the program returns. Python judges: each example has the
 same value, or raises the same exception; or hlobatch refuses the program, in words that name nothing of its own.
 
-    python test/py/feature_pairs.py 17              one program: its text, and what came of it
+    python test/py/feature_pairs.py 17              one program: its text, and its outcome
     python test/py/feature_pairs.py 0 1000          some programs: how many ran, were refused, differ
 """
 
@@ -30,7 +30,7 @@ A = (0, 1, 2, 3, 5, 4)
 B = (1, 2, 0, 4, 3, 0)
 """The examples: one row of ``A`` and ``B`` each."""
 MOST_DEPTH = 2
-"""Statements within statements."""
+"""Largest depth of nested statements."""
 
 Lines = list[str]
 
@@ -40,10 +40,10 @@ class Writer:
     """Draws the parts of one program.
 
     Attributes:
-        draw: Where choices come from.
-        features: Those that the program combines.
-        names: Integers that are in scope.
-        within: How many parts of features are being written, one within the other.
+        draw: The source of random choices.
+        features: The features that the program combines.
+        names: The integer variables in scope.
+        within: The nesting depth of the parts of features that are being written.
     """
 
     draw: random.Random
@@ -113,7 +113,7 @@ class Writer:
         return f"t = (t * 3 + {value}) % 1009"
 
     def part(self, letter: str) -> str:
-        """What stands in the place of a letter of a feature's text: a number for ``#``, a plain one for ``@``."""
+        """The replacement of a letter in a feature's text: an expression for ``#``, a plain integer for ``@``."""
         return self.number() if letter == "#" else self.number(0) if letter == "@" else letter
 
 
@@ -122,7 +122,10 @@ def indented(lines: Sequence[str]) -> Lines:
 
 
 class Feature:
-    """One feature: what stands before ``main``, what it begins with, and what the program does with it."""
+    """One feature.
+
+    Definitions before ``main``, statements at its beginning, and expressions and statements that use it.
+    """
 
     helpers: str = ""
     begins: tuple[str, ...] = ()
@@ -146,7 +149,7 @@ class Feature:
 
 
 def filled(text: str, w: Writer) -> str:
-    """A text with numbers in the places of its marks."""
+    """A text with its marks replaced by expressions."""
     w.within += 1
     parts = [w.part(letter) for letter in text]
     w.within -= 1
@@ -382,7 +385,7 @@ class Numbers(Feature):
 
 
 class Bag(Feature):
-    """An object whose methods change its dict and its list, also while they are gone over."""
+    """An object whose methods change its dict and its list, also while they are iterated."""
 
     helpers = """
     class Bag:
@@ -429,7 +432,7 @@ class Bag(Feature):
 
 
 class Protocol(Feature):
-    """An object that Python asks by itself for items, a length, a truth and attributes; flags in it are numbers."""
+    """An object with special methods for items, length, truth and attributes, which compute with booleans."""
 
     helpers = """
     class Votes:
@@ -568,7 +571,7 @@ class Counting(Feature):
 
 
 class Always(Feature):
-    """Calls of what always raises, one exception or another."""
+    """Calls of functions that always raise one exception or another."""
 
     helpers = """
     def gives_up(x):
@@ -585,7 +588,7 @@ class Always(Feature):
 
 
 class Functions(Feature):
-    """Functions that are given to others."""
+    """Functions as arguments of others."""
 
     values = (
         "functools.reduce(lambda x, y: x * 2 + y, [a, @, 2])",
@@ -623,7 +626,7 @@ class Otherwise(Feature):
 
 
 class Lengths(Feature):
-    """Lists as long as a number says."""
+    """Lists whose length is a lane's number."""
 
     helpers = """
     def raised(items, n):
@@ -667,7 +670,7 @@ class Lengths(Feature):
 
 
 class Ragged(Feature):
-    """Lists, sets and dicts of lengths of their own in lists and dicts."""
+    """Lists, sets and dicts, whose lengths differ between lanes, in lists and dicts."""
 
     helpers = """
     class Leaf:
@@ -703,7 +706,7 @@ class Ragged(Feature):
 
 
 class Inherited(Feature):
-    """Methods of a class and of its base, which asks them, and class attributes."""
+    """Methods of a class and of its base class, which call each other, and class attributes."""
 
     helpers = """
     class Base:
@@ -771,7 +774,7 @@ class Integers(Feature):
 
 
 class Lettered(Feature):
-    """Texts and bytes that are known, of which lanes take letters."""
+    """Constant texts and bytes, of which lanes take characters."""
 
     begins = ('c0 = b"abcab"', "c0 = bytes([3, 1, 2, 200])")
     values = (
@@ -783,7 +786,7 @@ class Lettered(Feature):
 
 
 class Matrix(Feature):
-    """An array with two axes: rows, columns, masks, views that are read, changes in place."""
+    """An array with two axes: rows, columns, masks, views, changes in place."""
 
     begins = ("r0 = np.zeros((2, 3), np.int32)", "r0 = np.array([[1, a, 2], [b, 0, 4]], np.int32)")
     values = (
@@ -827,7 +830,7 @@ class Keyed(Feature):
 
 
 class Raised(Feature):
-    """Exceptions of the user's, from others, in loops that go on, in functions that end in a ``finally``."""
+    """The user's exceptions, chained ones, in loops that go on, and in functions that end in a ``finally``."""
 
     helpers = """
     class Wrong(Exception):
@@ -945,7 +948,7 @@ class Iterated(Feature):
 
 
 class Parts(Feature):
-    """Names for items and attributes that are changed in place."""
+    """Names for items and attributes that are then changed in place."""
 
     helpers = """
     class Ball:
@@ -1043,14 +1046,14 @@ def made(text: str) -> Callable[..., Any]:
 
 
 SKIPPED = (NameError, RecursionError, AttributeError, SyntaxError, RuntimeError)
-"""What Python raises where the writer has written what nobody means."""
+"""Exceptions of plain Python for programs that make no sense; such programs are skipped."""
 OWN_WORDS = ("Tracer", "Growing", "Choice(", "Maybe", "LaneRange", "Stretch", "Boxed", "__hb_", "_hb_", "hlobatch/")
-"""What no message to a user says."""
+"""Internal names that no message to a user may contain."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a program: ``ran``, ``refused``, ``skipped`` or ``wrong``, and what to say of it."""
+    """The outcome of a program: ``ran``, ``refused``, ``skipped`` or ``wrong``, with a description."""
 
     kind: str
     what: str = ""
@@ -1060,7 +1063,7 @@ Judge = Callable[[str], Outcome]
 
 
 def outcome(text: str, **options: Any) -> Outcome:
-    """What hlobatch makes of a program, given some options of ``hb.batch``, judged by Python."""
+    """The outcome of a program with some options of ``hb.batch``, judged by plain Python."""
     try:
         main = made(text)
     except Exception as error:  # noqa: BLE001  # what is left of a program that is reduced
@@ -1092,7 +1095,7 @@ def outcome(text: str, **options: Any) -> Outcome:
 
 
 def _is_asked_for(value: Any, text: str) -> bool:
-    """Whether an outcome has to be Python's: what operations raise by themselves is, in a program that catches it."""
+    """Whether an outcome has to equal Python's: an exception that operations raise only if the program catches it."""
     catching = {ZeroDivisionError: ("except Exception", "ZeroDivisionError", "ArithmeticError")}
     return value not in catching or any(handler in text for handler in catching[value])
 
@@ -1116,7 +1119,7 @@ def _run(main: Callable[..., Any], lanes: Any, options: dict[str, Any]) -> list[
 
 
 def reduced(text: str, is_as_bad: Callable[[str], bool]) -> str:
-    """A program that is as bad, without the statements that do not matter."""
+    """A smaller program for which a predicate still holds, without the statements that do not matter."""
     shrinks = True
     while shrinks:
         shrinks = False

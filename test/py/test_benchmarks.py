@@ -29,7 +29,7 @@ TINY = Size(lanes=3, inputs=6)
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """What is compiled to be timed need not be compiled again to be run: JAX keeps it in a folder."""
+    """JAX's persistent cache of compiled code, so that what is compiled for timing is not compiled again."""
     settings = {
         "jax_compilation_cache_dir": str(tmp_path_factory.mktemp("compiled")),
         "jax_persistent_cache_min_compile_time_secs": 0,

@@ -36,7 +36,7 @@ def fibonacci(n):
 
 @functools.cache
 def primitive() -> Any:
-    """What stands in the file, as an operation of JAX's on one array."""
+    """The module of the file, as a JAX operation on one array."""
     new = Primitive("captured_loops")
     new.def_abstract_eval(lambda n: n)
     text = MODULE.read_text(encoding="utf-8")
@@ -57,7 +57,7 @@ def run_fibonacci(dispatch: str) -> Any:
 
 
 def with_loops_captured() -> list[int]:
-    """What the module gives, compiled as it is known to be wrong."""
+    """The result of the module, compiled in the way that is known to be wrong."""
     return np.asarray(run_module(CAPTURED)).tolist()
 
 

@@ -252,7 +252,7 @@ def in_python(function: Callable[[int], Any]) -> tuple[dict[int, Any], dict[int,
 
 
 def check(function: Callable[[int], Any]) -> None:
-    """It gives and raises in each lane what Python does, or is refused in the user's words."""
+    """Assert that each lane's value or exception is Python's, or that the program is refused in the user's words."""
     given, raised = in_python(function)
     found, errors, refused = outcome(function)
     assert not OURS.search(refused), refused
@@ -262,7 +262,7 @@ def check(function: Callable[[int], Any]) -> None:
 
 
 def outcome(function: Callable[[int], Any]) -> tuple[Any, dict[int, str], str]:
-    """What lanes give, by their numbers the class of what they raise, and the text of a refusal."""
+    """The values of lanes, the classes of exceptions by lane, and the text of a refusal."""
     try:
         with optimizing_little():
             return hb.batch(function)(np.array(LANES, np.int32)), {}, ""

@@ -74,7 +74,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def run(capsys: pytest.CaptureFixture[str], *argv: str, status: int = 0) -> str:
-    """What a command prints: on stdout, or where it fails on stderr."""
+    """The output of a command: stdout, or stderr if it fails."""
     assert main(argv) == status
     captured = capsys.readouterr()
     assert not (captured.err if status == 0 else captured.out)
@@ -82,7 +82,7 @@ def run(capsys: pytest.CaptureFixture[str], *argv: str, status: int = 0) -> str:
 
 
 def usage(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
-    """What a wrong command line is answered."""
+    """The error message for a wrong command line."""
     with pytest.raises(SystemExit) as caught:
         main(argv)
     assert caught.value.code == 2

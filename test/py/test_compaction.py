@@ -86,7 +86,7 @@ def test_not_where_all_lanes_start_together() -> None:
 
 @hb.batch(lanes=LANES, threads=1)
 def come_back(key, steps):
-    """What is dear is what lanes come back to."""
+    """A program whose expensive block is the one that lanes come back to."""
     total = jnp.float32(0)
     while steps > 0:
         total += jax.random.normal(jax.random.fold_in(key, steps), (24,)).sum()

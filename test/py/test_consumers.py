@@ -54,7 +54,7 @@ def python_with(module: str) -> str:
 
 
 def consumed(recipe: str, file: Path, python: str, blocked: tuple[str, ...]) -> dict[str, np.ndarray]:
-    """What a recipe makes of a file, in a process that cannot import some packages."""
+    """The result of a recipe for a file, in a process that cannot import some packages."""
     hide = f"import sys; sys.modules.update(dict.fromkeys({blocked!r}))"
     run = "import runpy; sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0], run_name='__main__')"
     found = file.with_suffix(".npz")

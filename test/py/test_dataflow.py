@@ -88,7 +88,7 @@ Point = tuple[str, int]
 
 
 def successors(function: Function, point: Point) -> Iterator[Point]:
-    """Where control may be after one operation; past the end of HALT there is nothing."""
+    """The points that control may reach after one operation; none after HALT."""
     ops = function.graph.block(point[0]).ops
     if point[1] + 1 < len(ops):
         yield point[0], point[1] + 1

@@ -246,7 +246,7 @@ def test_lanes_of_a_grid(inputs: int, bytes_: int, processor: Processor) -> None
 
 
 def lowered(function, *avals) -> str:
-    """What XLA is given for an NVIDIA GPU, where there is none."""
+    """The module that XLA is given for an NVIDIA GPU, on a machine without one."""
     return jax.jit(function).trace(*avals).lower(lowering_platforms=("cuda",)).as_text()
 
 

@@ -57,7 +57,7 @@ def variant(program: ZooProgram, **options: Any) -> hb.BatchedFunction:
 
 
 def chosen(program: ZooProgram, batch: int) -> Any:
-    """As a user would run it."""
+    """The program with default options."""
     with optimizing_little():
         return program.function(*program.inputs(batch))
 
@@ -110,7 +110,7 @@ def as_on_accelerator(**options: Any) -> Run:
 
 
 def by_kernel(*, dispatch: str = "kernel", checked: bool = False, in_jit: bool = False, **options: Any) -> Run:
-    """As code of its own for each lane, or for a gang of them; what has none says why, and so XLA runs it."""
+    """The program as a kernel or as gangs; for a program without one, check the error, and run XLA's loop."""
     without = WITHOUT if dispatch == "kernel" else WITHOUT_GANG
 
     def run(program: ZooProgram, batch: int) -> Any:
@@ -126,13 +126,13 @@ def by_kernel(*, dispatch: str = "kernel", checked: bool = False, in_jit: bool =
 
 
 def by_grid(*processors: Processor, in_jit: bool = False, checked: bool = False, **options: Any) -> Run:
-    """As code of its own for each lane on a GPU, whose threads a CPU runs one after the other.
+    """The program as a kernel for a GPU, whose threads a CPU runs one after the other.
 
     Args:
-        *processors: What the GPU is, and what it is where accesses are checked.
-        in_jit: Whether it is within a user's `jax.jit`.
+        *processors: The GPU, and the one on which accesses are checked.
+        in_jit: Whether it runs inside of a `jax.jit`.
         checked: Whether each access to memory is checked.
-        **options: Of `hb.batch`.
+        **options: Options of `hb.batch`.
     """
     usual, little = processors or (IN_A_LOOP, FEW_AT_HAND)
     run = by_kernel(in_jit=in_jit, checked=checked, **options)
@@ -154,7 +154,7 @@ def within_jit(function: Callable[..., Any], arguments: Any) -> Any:
 
 
 def inside_jit(*, constants: bool) -> Run:
-    """As part of a user's own ``jax.jit``, on its arguments, or on what XLA finds to be constants."""
+    """The program inside of a ``jax.jit``, with its inputs as arguments or as constants."""
 
     def run(program: ZooProgram, batch: int) -> Any:
         leaves, structure = jax.tree.flatten(program.inputs(batch))

@@ -80,7 +80,7 @@ def _in_plain_python(source: Marked) -> Marked:
 
 
 def _is_left_out(code: str, mistake: Mistake) -> bool:
-    """Whether a rewrite is to leave some code out."""
+    """Whether a rewrite leaves some code out."""
     assert mistake.rewritten is not None
     return code in mistake.source.text and code not in mistake.rewritten.text
 
@@ -107,7 +107,7 @@ def _like(code: str) -> str:
 
 
 def values_of(module: types.ModuleType) -> Any:
-    """What a file's function gives for four lanes."""
+    """The values of a file's function for four lanes."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return module.go() if hasattr(module, "go") else module.f(jnp.arange(4))
@@ -119,7 +119,7 @@ def _assert_equal(found: Any, expected: Any) -> None:
 
 
 def _check_nothing_is_left(mistake: Mistake, module: types.ModuleType, text: str) -> None:
-    """The same mistake again gives the same error, no plan was kept, and a correct call works."""
+    """Assert that the same mistake gives the same error again, no plan was kept, and a correct call works."""
     with pytest.raises(mistake.error) as again:
         go(module)
     assert str(again.value) == text

@@ -12,7 +12,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 @pytest.fixture
 def output(request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]) -> str:
-    """What an example prints when it is the program."""
+    """The output of an example that is run as a program."""
     runpy.run_path(str(EXAMPLES / f"{request.param}.py"), run_name="__main__")
     return capsys.readouterr().out
 

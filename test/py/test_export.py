@@ -88,7 +88,7 @@ print(state._fields, state.x.shape, sorted(rest))
 
 
 def run_elsewhere(script: str, folder: Path) -> str:
-    """What a script prints that runs in a process of its own, where the code of the tests is not."""
+    """The output of a script in a process of its own, which cannot import the tests' code."""
     root = Path(__file__).parent.parent.parent
     environment = {"PYTHONPATH": str(root), "JAX_PLATFORMS": "cpu"}
     command = [sys.executable, "-c", script]
@@ -152,7 +152,7 @@ def test_bare_artifact_is_portable_stablehlo() -> None:
 
 
 def run_bare(artifact: hb.Artifact, *arrays: np.ndarray) -> list[np.ndarray]:
-    """What StableHLO's interpreter makes of the bare module."""
+    """The results of the bare module in StableHLO's interpreter."""
     module = stablehlo.deserialize_portable_artifact(make_context(), artifact.stablehlo)
     with module.context, ir.Location.unknown():
         operands = [ir.DenseElementsAttr.get(array) for array in arrays]

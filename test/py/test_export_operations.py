@@ -24,7 +24,7 @@ SIZE = 5
 
 
 def elementwise(x):
-    """Of a number between 0 and 1."""
+    """Elementwise functions, of a number between 0 and 1."""
     return {
         "acosh": jnp.arccosh(x + 1),
         "asin": jnp.arcsin(x),
@@ -100,7 +100,7 @@ def of_vectors(v):
 
 
 def of_matrices(a):
-    """Of symmetric positive definite ones."""
+    """Functions of symmetric positive definite matrices."""
     v = a[0]
     return {
         "cholesky": jnp.linalg.cholesky(a),

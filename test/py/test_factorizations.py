@@ -50,7 +50,7 @@ def in_lanes(function: Any, a: Any, dispatch: str) -> Any:
 
 
 def check(function: Any, a: np.ndarray[Any, Any], dispatch: str, steps: float = 1e3) -> None:
-    """That lanes give what plain JAX does, whole numbers to the last bit."""
+    """Assert that lanes give the values of plain JAX, integers exactly."""
     got, wanted = in_lanes(function, a, dispatch), jax.vmap(function)(a)
     for one, other in zip(jax.tree.leaves(got), jax.tree.leaves(wanted), strict=True):
         one, other = np.asarray(one), np.asarray(other)

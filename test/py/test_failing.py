@@ -162,7 +162,7 @@ CATCHING += [of_a_recursion_that_raises_again, called_for_what_it_raises]
 
 
 def plain(function):
-    """What Python gives for each example, its exceptions among it."""
+    """Python's value or exception for each example."""
     found = []
     for number in NUMBERS.tolist():
         try:

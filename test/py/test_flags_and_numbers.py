@@ -108,7 +108,7 @@ def test_constant_powers_of_python_integers_are_floats() -> None:
 
 
 class Flagged:
-    """What it does with flags, in methods that Python calls by itself."""
+    """A class that computes with booleans in its special methods."""
 
     def __init__(self, n):
         self.n = n

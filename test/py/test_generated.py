@@ -247,7 +247,7 @@ def load(source: str, folder: Path) -> ModuleType:
 
 
 def expected(module: ModuleType) -> list[int]:
-    """What plain Python computes, example by example."""
+    """The results of plain Python, example by example."""
     with hb.disable_batching():
         return [module.entry(*map(int, row), int(SHARED)) for row in ROWS]
 
@@ -262,7 +262,7 @@ def check(source: str, folder: Path, options: dict[str, Any]) -> None:
 
 
 def results(entry: hb.BatchedFunction, options: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """What each executor computes."""
+    """The results of each executor."""
     columns = [*ROWS.T, np.broadcast_to(SHARED, len(ROWS))]
     traced, numpy = entry.trace(*ROWS.T, SHARED), stackless.NumpyBackend()
     yield "virtual machine", *virtual_machine.execute(traced.lowered_program, columns, DEPTH, numpy)

@@ -250,7 +250,7 @@ def shrinking(x, n, rates):
 
 
 def shrinking_by_hand(x: Any, rates: Any) -> Any:
-    """The same by JAX, of three lanes that take 0, 1 and 2 turns."""
+    """The same derivative by JAX, of three lanes that take 0, 1 and 2 turns."""
 
     def one(x: Any, n: int) -> Any:
         for _ in range(n):

@@ -136,14 +136,14 @@ def _stiff(count: int) -> tuple[Any, ...]:
 
 
 def _log_density(position: Any, spread: Any, regressors: Any, labels: Any) -> Any:
-    """Of a logistic regression, by its parameters, a hyperparameter and data."""
+    """The log density of a logistic regression: a function of its parameters, a hyperparameter and data."""
     logits = labels * (regressors @ position)
     return -jnp.sum(jnp.logaddexp(0.0, -logits)) - jnp.sum((position / spread) ** 2) / 2 - 3 * jnp.log(spread)
 
 
 @hb.batch(in_axes=(0, 0, 0, 0, None, None))
 def _trajectory(position, momentum, spread, count, regressors, labels):
-    """What the sampler does with a log density: leapfrog steps, of each lane its number, and the energy behind them."""
+    """Leapfrog steps on a log density, of a different number in each lane, and the energy after them."""
     value, slope = jax.value_and_grad(_log_density)(position, spread, regressors, labels)
     while count > 0:
         momentum = momentum + 0.1 * slope

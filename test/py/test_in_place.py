@@ -29,7 +29,7 @@ def case(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def expected(function: Callable[..., Any], columns: list[Any]) -> list[Any]:
-    """What plain Python gives for each example: arrays are NumPy's, of their own, and numbers are Python's."""
+    """The results of plain Python for each example, on its own NumPy arrays and Python numbers."""
     rows = zip(*columns, strict=True)
     with hb.disable_batching(), np.errstate(over="ignore"):
         return [function(*(v.item() if np.ndim(v) == 0 else v.copy() for v in row)) for row in rows]

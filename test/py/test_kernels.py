@@ -496,7 +496,7 @@ def test_stacks_that_grow_too_far(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @contextlib.contextmanager
 def alarm() -> Iterator[None]:
-    """Within it there is a signal as Ctrl-C sends it, in a third of a second."""
+    """A context in which a SIGINT arrives after a third of a second."""
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt

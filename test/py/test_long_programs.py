@@ -85,7 +85,10 @@ def test_functions_are_lowered_in_proportion_to_the_helpers(tmp_path, monkeypatc
 
 
 def rounds_of(function, monkeypatch, *, runs=True):
-    """How often the program of a function is made until it has types; what it gives is compared with CPython's."""
+    """The number of times that a function's program is built until it has types.
+
+    Its result is compared with CPython's.
+    """
     made = []
     specialize = learning.specialized_program
     monkeypatch.setattr(learning, "specialized_program", lambda *given: made.append(1) or specialize(*given))

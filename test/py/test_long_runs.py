@@ -35,7 +35,7 @@ def logistic(x, n):
 
 
 def kept(state: hb.RunState) -> dict[str, np.ndarray[Any, Any]]:
-    """What a file has of a state."""
+    """A state after a round trip through a file."""
     file = io.BytesIO()
     np.savez(file, **state.arrays)
     file.seek(0)

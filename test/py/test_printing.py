@@ -44,7 +44,7 @@ def lines_by_lane(text: str, lanes: int) -> list[list[str]]:
 
 
 def printed_by(run: Callable[[], Any], lanes: int) -> list[list[str]]:
-    """What lanes print while something runs."""
+    """The output of lanes while something runs."""
     with contextlib.redirect_stdout(io.StringIO()) as text:
         jax.block_until_ready(run())
         jax.effects_barrier()
@@ -52,7 +52,7 @@ def printed_by(run: Callable[[], Any], lanes: int) -> list[list[str]]:
 
 
 def expected(function: Callable[..., Any], *columns: Any) -> list[list[str]]:
-    """What each example prints by itself."""
+    """The output of each example by itself."""
     found = []
     for example in zip(*columns, strict=True):
         with contextlib.redirect_stdout(io.StringIO()) as text:

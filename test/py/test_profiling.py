@@ -44,7 +44,7 @@ FORMS = {"kernel": {"dispatch": "kernel"}, "gang": {"dispatch": "gang"}, "loop":
 
 
 def runs_in_python(function: Callable[[int], int], numbers: Any) -> Counter[int]:
-    """How often Python runs each line of a function."""
+    """The number of times that Python runs each line of a function."""
     found: Counter[int] = Counter()
 
     def trace(frame: FrameType, event: str, _: object) -> Any:

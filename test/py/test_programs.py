@@ -134,7 +134,7 @@ def test_batches_of_any_size(program: Program) -> None:
 
 
 def error_of(program: Program) -> Exception | None:
-    """What a program ends with when it is first called, unless it runs: an error, ours or not, or a wrong result."""
+    """The outcome of a program's first call: an error, hlobatch's or another, a wrong result, or None if it runs."""
     try:
         with program.precision(), optimizing_little():
             check(program, program.finishing, program.call(program.variant(), program.finishing))

@@ -48,7 +48,7 @@ def bounds_of(dtype: str) -> list[int]:
 
 
 def first_turns(start, stop, step):
-    """How many turns a range has, up to three, and what it begins with and comes to in them."""
+    """The number of turns of a range, up to three, its first value and its last."""
     turns, first, last = 0, 0, 0
     for i in range(start, stop, step):
         if turns == 0:
@@ -131,7 +131,7 @@ def comparisons_of(left, right):
 
 
 def comparisons_with(x):
-    """Of a number with numbers that are written out, on either side and in a chain."""
+    """Comparisons of a number with literals, on either side and in a chain."""
     in_chain = 1 if -1 < x < 300 else 0
     most = not x > 70_000
     k = 0

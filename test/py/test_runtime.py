@@ -40,7 +40,7 @@ TRUTH = [fib(int(n)) for n in INPUTS]
 
 
 def variant(**options: object) -> hb.BatchedFunction:
-    """As XLA's loop over all lanes; ``test_kernels.py`` is about the other form."""
+    """The program in XLA's loop over all lanes; ``test_kernels.py`` tests the other form."""
     return hb.batch(fibonacci.function, **{"optimizations": LOOP, **options})
 
 

@@ -55,7 +55,7 @@ def interpreted(program: Program) -> tuple[Any, dict[int, type]]:
 
 
 def batched(program: Program) -> tuple[Any, dict[int, type]]:
-    """The same of a batch in the form that programs are compiled to by default."""
+    """The results of a batch in the default form."""
     try:
         return program.call(program.variant(), list(range(program.rows))), {}
     except hb.LaneError as error:
@@ -64,7 +64,7 @@ def batched(program: Program) -> tuple[Any, dict[int, type]]:
 
 
 def wrong(program: Program, run: Any) -> str:
-    """What a program does that is not what plain Python does; nothing, if it is that."""
+    """The difference of a program from plain Python, as text; empty if there is none."""
     with hb.disable_batching(), np.errstate(all="ignore"):
         wanted = {row: type(o) for row, o in enumerate(program.outcomes) if isinstance(o, Exception)}
     try:

@@ -583,7 +583,7 @@ PROGRAMS = [
 
 
 def outcome(function, number):
-    """What Python gives, or the class of what it raises."""
+    """Python's value, or the class of its exception."""
     try:
         return function(number)
     except Exception as error:  # noqa: BLE001  # whatever it raises

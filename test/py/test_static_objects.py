@@ -14,7 +14,7 @@ import hlobatch as hb
 
 
 def number_of_plans(function):
-    """How many plans were made of a function that is given an object."""
+    """The number of plans for a function that is given an object."""
     return sum(len(kept.latest.plans) for kept in function._kept_with.values())
 
 

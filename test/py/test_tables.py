@@ -41,7 +41,7 @@ OTHERS: dict[str, Callable[..., Any]] = {
 
 
 def summed(look_up: Callable[..., Any], **options: Any) -> hb.BatchedFunction:
-    """What is looked up in a table, the first of it before the loop, until there have been enough."""
+    """A sum of values looked up in a table, the first before the loop, up to a limit."""
 
     @hb.batch(**options)
     def total(table, wanted):

@@ -48,7 +48,7 @@ TRUTH = [3, 21, 5, 8, 1, 144, 2]
 
 
 def variant(**options: object) -> hb.BatchedFunction:
-    """As XLA's loop over all lanes; ``test_kernels.py`` is about the other form."""
+    """The program in XLA's loop over all lanes; ``test_kernels.py`` tests the other form."""
     return hb.batch(fibonacci.function, **{"optimizations": LOOP, **options})
 
 

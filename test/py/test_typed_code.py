@@ -44,7 +44,7 @@ GIVEN = "gave [1, 2, 4]\ngave [1, -3]\n"
 
 
 def run(arguments: Sequence[str], **how: object) -> str:
-    """What a new Python prints."""
+    """The output of a new Python process."""
     environment = {**os.environ, "PYTHONPATH": str(Path(hb.__file__).parents[1]), "JAX_PLATFORMS": "cpu"}
     done = subprocess.run(
         [sys.executable, *arguments], capture_output=True, text=True, timeout=300, env=environment, check=False, **how

@@ -19,7 +19,7 @@ FIVE = jnp.int32(5)
 
 
 def blocks(function: Callable[..., Any], *args: Any, **options: Any) -> int:
-    """How many blocks a function has for arguments of which the first differs between lanes."""
+    """The number of blocks of a function, for arguments of which the first differs between lanes."""
     batched = hb.batch(function, in_axes=(0, *[None] * (len(args) - 1)), **options)
     assert_same_without(batched, args)
     return len(batched.trace(*args).lowered_program.graph.blocks)

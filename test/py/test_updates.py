@@ -73,7 +73,7 @@ def test_what_is_no_update_is_left_alone(kind: str) -> None:
 
 @hb.batch
 def heap_sorted(values, size):
-    """In place: builds a heap, then takes the largest again and again."""
+    """Heap sort in place: builds a heap, then takes the largest item again and again."""
     start, end = size // 2, size
     while end > 1:
         if start > 0:

@@ -37,7 +37,7 @@ SEEDS = np.arange(2, dtype=np.int32)
 
 
 def turned(x, n):
-    """Elements that come from other threads, sums, and one element that all threads read before it is overwritten."""
+    """Reads of elements of other threads, sums, and one element that all threads read before it is overwritten."""
     while n > 0:
         y = x[::-1] + jnp.sum(x)
         x = (y % 7) * x[n]
@@ -62,7 +62,7 @@ def vectors(seed):
 
 
 def best_of(seed):
-    """Ties, of which the first wins, NaN, which wins against all, and whole numbers, truths and complex numbers."""
+    """Reductions with ties (the first wins), NaN (which wins against all), integers, booleans and complex numbers."""
     x = jnp.arange(70) * 31 % 10 + seed
     y = jnp.where(x == 4, jnp.nan, x * 1.0)
     z = x + 1j * jnp.flip(x)
@@ -78,7 +78,10 @@ def best_of(seed):
 
 
 def running(seed):
-    """In both directions, along each axis, of few lines and of many; sorted with others, and with NaN."""
+    """Cumulative sums in both directions, along each axis, of few lines and of many.
+
+    Sorting with payload, and with NaN.
+    """
     x = jnp.sin(jnp.arange(40.0) * (seed + 2))
     total, m = jnp.zeros(40), jnp.zeros((3, 40))
     while seed >= 0:
@@ -91,7 +94,7 @@ def running(seed):
 
 
 def deep(seed):
-    """Frames that have arrays and numbers, as in a recursion that is far from its end."""
+    """A recursion with frames of arrays and numbers."""
 
     def down(x, n):
         if n == 0:
@@ -103,7 +106,7 @@ def deep(seed):
 
 
 def solved(seed):
-    """Matrices of which all arrays are shared, and of which each thread has its own vectors."""
+    """Factorizations of large matrices, whose arrays are shared, and of small ones, which each thread has by itself."""
     a = jnp.sin(jnp.arange(100.0).reshape(10, 10) * (seed + 1)) + 8 * jnp.eye(10)
     b = a[:3, :3]
     x, y = jnp.ones(10), jnp.ones(3)
@@ -220,7 +223,7 @@ OPERATIONS = (
     "m = m + jnp.outer(x % 3, y % 3) % 5",
     "x, y = turned(x, y, s % 3)",
 )
-"""What vectors `x` and `y`, a matrix `m` and a number `s` are changed by, in turn `k`."""
+"""Statements that change vectors `x` and `y`, a matrix `m` and a number `s`, in turn `k`."""
 HEAD = """\
 import hlobatch as hb
 import jax
@@ -284,7 +287,7 @@ def test_generated_programs(source: str, tmp_path: Path) -> None:
 
 
 def parting(x, n):
-    """Lanes that come to a dear block by different ways, at different times, after cheap loops of different lengths."""
+    """Lanes that reach a dear block by different paths, at different times, after cheap loops of different lengths."""
     total = 0.0
     while n > 0:
         m = n * 7 % 5

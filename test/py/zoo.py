@@ -33,7 +33,7 @@ PASSES = tuple(field.name for field in dataclasses.fields(hb.Optimizations))
 """The optimizations that may be switched off."""
 UNOPTIMIZED = hb.Optimizations(**dict.fromkeys(PASSES, False))
 LOOP = hb.Optimizations(kernels=False)
-"""For tests of what XLA's loop over all lanes does, which lanes that run by themselves may do otherwise."""
+"""Options for tests of XLA's loop over all lanes, since kernels may behave differently."""
 
 Column = Callable[[np.random.Generator], Any]
 """Makes the rows of one argument, or of one array in it."""
@@ -128,7 +128,7 @@ class ZooProgram:
 
     @property
     def printed(self) -> list[str]:
-        """What each example prints."""
+        """The output of each example."""
         return self._expected[1]
 
     @functools.cached_property
@@ -169,7 +169,7 @@ def floats(low: float, high: float, dtype: Any = np.float32, shape: tuple[int, .
 
 
 def given(*values: Any, dtype: Any = np.int32) -> Column:
-    """These values, in turn."""
+    """The given values, repeated in turn."""
     return lambda _: np.resize(np.asarray(values, dtype), ROWS)
 
 
@@ -184,14 +184,14 @@ def keys() -> Column:
 
 @contextlib.contextmanager
 def optimizing_little() -> Iterator[None]:
-    """Within it XLA optimizes little, at night as well, which halves the time of a test."""
+    """A context in which XLA optimizes little, at night as well, which halves the time of a test."""
     with _optimizing(little=True):
         yield
 
 
 @contextlib.contextmanager
 def optimizing_in_full() -> Iterator[None]:
-    """Within it XLA optimizes as for users, by day as well."""
+    """A context in which XLA optimizes as for users, by day as well."""
     with _optimizing(little=False):
         yield
 
@@ -219,7 +219,7 @@ def fibonacci(n: Array) -> Array:
 
 @program(integers(0, 60), integers(-5, 5))
 def iota_sum(n: Array, total: Array) -> Array:
-    """A call of itself in tail position: a loop."""
+    """A recursive call in tail position: a loop."""
     if n <= 0:
         return total
     return iota_sum(n - 1, total + n)
@@ -469,13 +469,13 @@ def nothing(x: Array) -> None:
 
 @program(integers(-2, 3))
 def no_result(x: Array) -> None:
-    """Nothing to compute, and a call whose result needs no storage at the end."""
+    """A function without a result, and a call of one in tail position."""
     return nothing(x)
 
 
 @program(integers(-2, 3))
 def decided_return(x: Array) -> int:
-    """One constant, though the code has other ends."""
+    """A constant result, though the code has other ends."""
     for _ in range(2):
         return 81
     return half_up(x)
@@ -586,7 +586,7 @@ def nested_loops(start: Array, count: Array) -> tuple[Array, Array]:
 
 @program(integers(0, 40))
 def early_return(target: Array) -> tuple[Array, Array]:
-    """Out of two loops at once."""
+    """A return out of two loops at once."""
     for i in range(1, 6):
         for j in range(i, 7):
             if i * j == target:
@@ -695,14 +695,14 @@ WEIGHTS = np.linspace(0.1, 1, 16, dtype=np.float32).reshape(4, 4)
 
 @jax.jit
 def _mixed(x: Array, weights: Array) -> Array:
-    """What lanes share and what they do not, in one function that JAX calls."""
+    """Shared and unshared values in one function that JAX calls."""
     noise = 0.01 * jax.random.normal(jax.random.key(0), (8, 4))
     return jnp.tanh(x @ jax.nn.softmax(weights.T @ weights)) + (noise.T @ noise) @ x
 
 
 @program(floats(0.1, 1, shape=(4,)), WEIGHTS, integers(0, 4), in_axes=(0, None, 0), ulps=64, recursive=True)
 def shared_in_part(x: Array, weights: Array, n: Array) -> Array:
-    """Statements of which a part is the same in every lane, some of it dear."""
+    """Statements a part of which is the same in every lane, some of it expensive."""
     if n <= 0:
         doubled = weights * 2.0
         return x @ (doubled.T * 0.5) @ weights
@@ -711,7 +711,7 @@ def shared_in_part(x: Array, weights: Array, n: Array) -> Array:
 
 @program(integers(0, 5), integers(1, 6), recursive=True)
 def only_passed_on(n: Array, a: Array) -> Array:
-    """A parameter that nobody reads but to pass it on, saved across a call that changes it."""
+    """A parameter that is only passed on, saved across a call that changes it."""
     if n <= 0:
         return n + 1
     left, right = only_passed_on(n - 1, n), only_passed_on(n - 1, a)
@@ -720,7 +720,7 @@ def only_passed_on(n: Array, a: Array) -> Array:
 
 @program(integers(0, 6), integers(1, 6), integers(-3, 4), recursive=True)
 def unchanged_argument(n: Array, a: Array, b: Array) -> Array:
-    """A parameter passed on as it is, between calls that change it, and wanted after them."""
+    """A parameter passed on unchanged, between calls that change it, and read after them."""
     if n <= 0:
         return a - b
     left = unchanged_argument(n - 1, a + 1, b)
@@ -759,7 +759,7 @@ def bytecode(code: Array, x: Array) -> Array:
 
 @program(integers(-3, 4), integers(-3, 4), integers(-3, 4))
 def logic(a: Array, b: Array, c: Array) -> Any:
-    """Conditions and their values; what is not needed is not computed."""
+    """Conditions and their values, with short-circuit evaluation."""
     inside = -2 < a <= b < 3
     ratio = a // b if b != 0 and (a > 0 or not c == 1) else 99
     first = a or b or c
@@ -839,7 +839,7 @@ def branching_process(key: Array, generations: Array) -> tuple[Array, Array]:
 
 @program(keys(), ulps=16)
 def random_walk(key: Array) -> tuple[Array, Array]:
-    """As many draws as it takes."""
+    """A random walk with a number of draws that differs between lanes."""
     position, turns = 0.0, 0
     while abs(position) < 2.0:
         key, now = jax.random.split(key)
@@ -1000,7 +1000,7 @@ make_look_up(jnp.arange(2**16, dtype=jnp.int32).reshape(256, 256) % 97)
 
 @program(integers(0, 30))
 def sieve(n: Array) -> tuple[Array, Array]:
-    """An array of a lane's own, of which it changes one element at a time, and reads others."""
+    """A lane's own array: one element is changed at a time, and others are read."""
     crossed = jnp.zeros(30, bool)
     count = last = jnp.int32(0)
     i = 2
@@ -1017,7 +1017,7 @@ def sieve(n: Array) -> tuple[Array, Array]:
 
 @program(lambda rng: rng.integers(0, 99, (ROWS, 8)).astype(np.int32), integers(0, 8), recursive=True)
 def quicksort(values: Array, end: Array) -> Array:
-    """An array that calls are given, change and give back."""
+    """An array that is passed to calls, changed and returned."""
     return sorted_between(values, 0, end)
 
 
@@ -1063,7 +1063,7 @@ def updated(n: Array, x: Array) -> dict[str, Array]:
 
 @program(lambda rng: rng.integers(0, 99, (ROWS, 5)).astype(np.int32), integers(0, 6))
 def exchanged(a: Array, n: Array) -> tuple[Array, Array, Array]:
-    """What is read of arrays before they are updated, is read of them as they were."""
+    """Reads of arrays before their update give the old values."""
     b, total, seen = a[::-1] * 100, jnp.int32(0), jnp.zeros(3, jnp.int32)
     while n > 0:
         here, there = a[n % 5], b[(n + 2) % 5]
@@ -1090,7 +1090,7 @@ def keys_in_an_array(n: Array, seed: Array) -> tuple[Array, Array]:
 
 @program(integers(-2, 6), integers(0, 9), keys())
 def counted(turns: Array, n: Array, key: Array) -> tuple[Array, Array, Array, Array]:
-    """Loops that turn equally often in every lane, up and down, long and short, in one that does not and around one."""
+    """Loops of the same number of turns in every lane, up and down, long and short, in another loop and around one."""
     table, t, i = jnp.zeros(12, jnp.int32), 0, 20
     while turns > 0:
         for step in range(30):
@@ -1113,7 +1113,7 @@ def counted(turns: Array, n: Array, key: Array) -> tuple[Array, Array, Array, Ar
 
 @program(floats(-2, 2), np.int32(5), np.int32(0), integers(1, 4), in_axes=(0, None, None, 0), ulps=4)
 def as_often_as_shared(x: Array, often: Array, never: Array, rounds: Array) -> tuple[Array, Array, Array]:
-    """Loops as long as an argument says that all lanes share; one of them does not turn at all."""
+    """Loops whose number of turns is a shared argument; one of them makes no turn at all."""
     total, seen, i = jnp.zeros_like(x), x, 9
     for _ in range(rounds):
         for i in range(often):
@@ -1127,7 +1127,7 @@ def as_often_as_shared(x: Array, often: Array, never: Array, rounds: Array) -> t
 
 @program(integers(0, 9), np.int32(2), np.int32(7), in_axes=(0, None, None), recursive=True)
 def asks_of_what_is_shared(n: Array, limit: Array, most: Array) -> Array:
-    """A recursion that asks two things at once, one of them the same in every lane."""
+    """A recursion with two tests at once, one of them the same in every lane."""
     if limit > most:
         return jnp.int32(0)
     if n <= limit:
@@ -1137,7 +1137,7 @@ def asks_of_what_is_shared(n: Array, limit: Array, most: Array) -> Array:
 
 @program(integers(0, 12), integers(0, 4), recursive=True)
 def returns_numbers_and_variables(n: Array, m: Array) -> tuple[Array, Array]:
-    """One way out gives back numbers, the other variables, which the first one never had others of."""
+    """One return gives numbers, another one variables that the first one never assigned."""
     found, seen = m, 1
     if n == 7:
         return 1, m + 1
@@ -1150,7 +1150,7 @@ def returns_numbers_and_variables(n: Array, m: Array) -> tuple[Array, Array]:
 
 @program(integers(0, 40), integers(-5, 5))
 def one_of_many(n: Array, x: Array) -> tuple[Array, Array]:
-    """A chain of questions, each of which leads to work on an array."""
+    """A chain of tests, each of which leads to work on an array."""
     table, turns = jnp.zeros(64, jnp.int32), 0
     while n > 0:
         kind = (n * 7 + x) % 6
@@ -1180,7 +1180,7 @@ def last_call_returns(n: Array, best: Array) -> dict[str, Any]:
 
 @hb.batch
 def improved(n: Array, best: Array) -> Array:
-    """Of ``last_call_returns``."""
+    """The callee of ``last_call_returns``."""
     if n <= 0:
         return best
     best = improved(n - 2, best + 1)
@@ -1193,7 +1193,7 @@ def improved(n: Array, best: Array) -> Array:
 
 @hb.batch
 def lowered_by_threes(x: Array, often: Array) -> tuple[Array, Array]:
-    """Of ``called_twice``: no recursion, so where it returns to is in a register."""
+    """The callee of ``called_twice``: it does not recurse, so its return address is in a register."""
     while x > 10:
         x, often = x - 3, often + 1
     return x, often
@@ -1201,14 +1201,14 @@ def lowered_by_threes(x: Array, often: Array) -> tuple[Array, Array]:
 
 @program(integers(0, 40))
 def called_twice(x: Array) -> tuple[Array, Array]:
-    """The last call gives back what the program gives back; the one before it has been returned from."""
+    """A call whose result is the program's, after another call of the same function has returned."""
     x, often = lowered_by_threes(x + 30, 0)
     return lowered_by_threes(x * 4 + 11, often)
 
 
 @program(integers(-2, 7), integers(0, 5), recursive=True)
 def calls_again(n: Array, total: Array) -> tuple[Array, Array]:
-    """A call that comes back to where it went, with what it gave back."""
+    """A tail call with the results of an earlier call of the same function."""
     if n <= 0:
         return n, total
     n, total = calls_again(n - 1, total + n)
@@ -1217,7 +1217,7 @@ def calls_again(n: Array, total: Array) -> tuple[Array, Array]:
 
 @program(integers(0, 9), recursive=True)
 def gives_back_twice(n: Array) -> tuple[Array, Array]:
-    """One variable is given back twice."""
+    """One variable returned twice."""
     turns = n
     if n == 5:
         return n, n + 1
@@ -1229,7 +1229,7 @@ def gives_back_twice(n: Array) -> tuple[Array, Array]:
 
 @program(integers(-3, 9), integers(-4, 9), recursive=True)
 def returns_at_once(n: Array, best: Array) -> Array:
-    """Ways to return that are known where the call is made, some with what the other ways go on from."""
+    """Returns that are known at the call site, some with variables that other paths go on with."""
     if n > 4:
         if best > 3:
             return best * 2
@@ -1248,7 +1248,7 @@ def returns_at_once(n: Array, best: Array) -> Array:
 
 @program(integers(-2, 9), integers(-4, 9), recursive=True)
 def returns_between_calls(n: Array, best: Array) -> Array:
-    """Ways to return after a call has come back, before loops, from them and instead of them."""
+    """Returns after a call has returned, before loops, inside of them and instead of them."""
     if n <= 0:
         return best
     if n > 6 and best % 5 != 4:
@@ -1274,7 +1274,7 @@ def returns_between_calls(n: Array, best: Array) -> Array:
 
 @program(integers(-30, 9))
 def seldom_begins(n: Array) -> Array:
-    """Most inputs are done where they begin, several in a row."""
+    """Most inputs end at their first test, several in a row."""
     steps = 7
     while n > 1:
         n = n - 1
@@ -1284,7 +1284,7 @@ def seldom_begins(n: Array) -> Array:
 
 @program(integers(-2, 9), np.int32(3), in_axes=(0, None))
 def returns_what_is_shared(n: Array, scale: Array) -> Array:
-    """What all lanes share, given back on ways that only some of them go."""
+    """Shared values returned on paths that only some lanes take."""
     twice = scale * 2
     if n <= 0:
         return 0
@@ -1297,7 +1297,7 @@ def returns_what_is_shared(n: Array, scale: Array) -> Array:
 
 @program(floats(0.5, 60.0), integers(0, 6, shape=(4,)), ulps=4)
 def first_turns_happen(x: Array, numbers: Array) -> tuple[Array, Array, Array, Array]:
-    """Loops whose first test is known give values to what they assign; so does one that a flag says has been left."""
+    """Loops whose first test is known to hold, so that they define variables; also after a flag has ended one."""
     error, turns = float("inf"), 0
     while error > 1e-3 and turns < 40:
         root = 0.5 * (x + 40 / x)
@@ -1323,7 +1323,7 @@ def first_turns_happen(x: Array, numbers: Array) -> tuple[Array, Array, Array, A
 
 
 class Way(enum.Enum):
-    """A static argument of ``matching``."""
+    """The enum of a static argument of ``matching``."""
 
     NEAR = 1
     FAR = 2
@@ -1331,7 +1331,7 @@ class Way(enum.Enum):
 
 @program(integers(-4, 40, shape=(4, 6)), integers(0, 30))
 def looked_up(table: Array, wanted: Array) -> tuple[Array, Array]:
-    """An argument that is never assigned, and of which a few elements are looked at, each where the last one says."""
+    """An argument that is never assigned, whose elements are read at places that depend on earlier reads."""
     found, steps = table[wanted % 4, -1], 0
     while steps < 9 and found != wanted:
         if found < wanted:
@@ -1429,7 +1429,10 @@ def loops_over_things(n: Array, x: Array, rows: Array) -> tuple[Array, Array, Ar
 
 @program(integers(-2, 5), floats(-1, 1, shape=(2,)), ulps=4)
 def turns_written_out(n: Array, x: Array) -> tuple[Array, Array, Array, Array]:
-    """Turns that are not alike: items of several shapes and kinds, lists that grow, and what the first turn does."""
+    """Unrolled loops whose turns differ.
+
+    Items of several shapes and kinds, lists that grow, and first turns that define names.
+    """
     total = 0
     for layer in LAYERS:
         x = jnp.tanh(layer @ x)
@@ -1580,7 +1583,7 @@ def one_of_several_objects(n: Array, x: Array) -> tuple[Array, Array, Array, Arr
 
 @program(integers(0, 3, shape=(5,)))
 def given_in_the_first_turn(votes: Array) -> Array:
-    """A variable that is None only before the first turn, whose test is known: it is a result all the same."""
+    """A variable that is None only before the first turn, which is known to happen."""
     candidate = None
     count = 0
     for vote in votes:
@@ -1594,7 +1597,7 @@ def given_in_the_first_turn(votes: Array) -> Array:
 
 @dataclass
 class Walker:
-    """Of ``objects``: JAX does not know it."""
+    """A class of ``objects`` that is no pytree."""
 
     place: Any
     speed: Any
@@ -1632,7 +1635,7 @@ def objects(n: Array, wind: Array) -> dict[str, Any]:
 
 
 def hanoi(n: Any, source: Any, target: Any) -> Any:
-    """Of ``prints``: a helper that prints as it calls itself."""
+    """A helper of ``prints`` that prints and recurses."""
     if n == 0:
         return 0
     before = hanoi(n - 1, source, 3 - source - target)
@@ -1642,7 +1645,7 @@ def hanoi(n: Any, source: Any, target: Any) -> Any:
 
 @program(integers(0, 6), floats(0, 9, shape=(3,)), prints=True, recursive=True)
 def prints(n: Array, x: Array) -> tuple[Any, Any]:
-    """Prints in loops, in branches, in a recursion, what is computed and texts of it, more than a log has room for."""
+    """Prints in loops, branches and a recursion, of numbers and texts, more than a log has room for."""
     print("start")
     total = jnp.zeros_like(x[0])
     for i in range(n):
@@ -1659,7 +1662,7 @@ def prints(n: Array, x: Array) -> tuple[Any, Any]:
 
 @program(integers(0, 2, shape=(4, 4)), integers(0, 4))
 def depth_first(adjacency: Array, start: Array) -> tuple[Any, Any]:
-    """A stack, and a list of what was found, of another length in each lane."""
+    """A stack, and a list of visited nodes, whose lengths differ between lanes."""
     seen = np.zeros(4, bool)
     stack, order = [start], []
     while stack:
@@ -1677,7 +1680,7 @@ def depth_first(adjacency: Array, start: Array) -> tuple[Any, Any]:
 
 @program(integers(1, 8), integers(0, 4))
 def josephus(n: Array, step: Array) -> Any:
-    """A queue whose lanes begin with other numbers of items."""
+    """A queue whose initial length differs between lanes."""
     circle = collections.deque()
     for i in range(n):
         circle.append(i)
@@ -1739,7 +1742,7 @@ def best_load(value: Array, room: Array) -> Any:
 
 @program(integers(2, 40))
 def primes_below(n: Array) -> Any:
-    """A list of flags that a lane crosses out, and one that it counts in, in a helper."""
+    """A list of flags that are cleared one by one, and a list of counts that a helper changes."""
     is_prime = [True] * 40
     is_prime[0] = is_prime[1] = False
     ends = [0] * 20
@@ -1760,7 +1763,7 @@ def _count_in(counts: list[Any], place: Any) -> None:
 
 @program(integers(0, 120))
 def change_for(amount: Array) -> Any:
-    """Dicts are gone over in the order in which their keys came, which is not that of JAX's pytrees."""
+    """Dicts are iterated in insertion order, which is not that of JAX's pytrees."""
     coins, given = {50: 1, 20: 3, 5: 2, 1: 9}, collections.defaultdict(int)
     given["many"], given["few"] = 0, 0
     for coin in coins:  # noqa: PLC0206  # what is there changes meanwhile
@@ -1774,7 +1777,7 @@ def change_for(amount: Array) -> Any:
 
 @program(integers(0, 4), integers(0, 5), integers(0, 4))
 def moved_rows(i: Array, j: Array, k: Array) -> Any:
-    """Rows of lists that trade places, are written as a whole, and item by item."""
+    """Rows of lists that are exchanged, assigned as a whole, and item by item."""
     grid = [[10 * a + b for b in range(5)] for a in range(4)]
     grid[i], grid[k] = list(grid[k]), list(grid[i])
     grid[k][j] += 100

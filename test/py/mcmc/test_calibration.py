@@ -35,7 +35,7 @@ def uniformity(ranks: np.ndarray) -> float:
 
 
 def ranks(truth: np.ndarray, draws: np.ndarray) -> np.ndarray:
-    """How many draws of each set are below its truth."""
+    """The number of draws of each data set that are below its true value."""
     return (draws < truth[:, None]).sum(axis=1)
 
 

@@ -21,7 +21,7 @@ LEAF = np.array([0.0, 0.0, 1.0, 2.0, 3.0], np.float32)
 
 
 def decayed(rate: Any) -> Any:
-    """What is left of 1 at time 1, by an adaptive solver."""
+    """The solution of a decay equation at time 1, by an adaptive solver."""
     time, left, step, turns = 0.0, 1.0, 0.5, 0
     while time < 1.0 and turns < 100:  # a trajectory may go where there is no end to it
         turns += 1
@@ -125,7 +125,7 @@ batched_root = hb.batch(cube_root)
 
 
 def with_jvp(root: Any) -> Any:
-    """The same with the derivative of the root, and not of its steps."""
+    """The same root with the derivative of the root itself, and not of the steps to it."""
     with_derivative = jax.custom_jvp(root)
 
     @with_derivative.defjvp

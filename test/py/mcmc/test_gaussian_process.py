@@ -19,7 +19,7 @@ Y = np.sin(X) + np.random.default_rng(0).normal(0, 0.3, POINTS)
 
 
 def density(array: Any, factor: Any, solve: Any, p: Any) -> Any:
-    """Of the logarithms of a length scale and of the noise, by NumPy or JAX."""
+    """The log density of the logarithms of a length scale and of the noise, in NumPy or JAX."""
     scale, noise = array.exp(p[0]), array.exp(p[1])
     lower = factor(array.exp(-0.5 * SQUARES / scale**2) + (noise**2 + 1e-4) * array.eye(POINTS))
     z = solve(lower, Y)

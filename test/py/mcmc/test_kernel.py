@@ -21,7 +21,7 @@ START = {"x": jnp.zeros((64, 2)), "y": jnp.zeros(64)}
 
 
 def check_moments(draws: Any) -> None:
-    """Of 64 chains, each of which is one estimate; within five standard errors."""
+    """Assert that moments of 64 chains, each of which gives one estimate, are within five standard errors."""
     for name, mean, sd in (("x", 0.0, SCALES), ("y", 2.0, 1.0)):
         estimates = np.asarray(draws[name], np.float64).mean(axis=1)
         error = estimates.std(axis=0) / 8.0

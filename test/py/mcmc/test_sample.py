@@ -28,7 +28,7 @@ def two_parameters(p: Any) -> Any:
 
 
 def run(**options: Any) -> mcmc.Result:
-    """The same small run, of one compiled program."""
+    """A small run, of the same compiled program in all tests."""
     init = {"x": np.zeros((16,), np.float32), "rate": np.ones((16,), np.float32)}
     settings: dict[str, Any] = {"num_warmup": 200, "num_samples": 100, "constraints": {"rate": mcmc.positive}}
     return mcmc.sample(two_parameters, init, KEY, **{**settings, **options})

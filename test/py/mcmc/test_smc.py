@@ -24,7 +24,7 @@ def log_prior(x: Any) -> Any:
 
 
 def log_likelihood(x: Any, modes: Any) -> Any:
-    """Of two modes, each a normal, so that all there is to know of the posterior is known."""
+    """A likelihood with two normal modes, so that the posterior is known exactly."""
     return jax.nn.logsumexp(jnp.log(WEIGHTS) + norm.logpdf(x, modes, NARROW).sum(axis=-1))
 
 

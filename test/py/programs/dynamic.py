@@ -78,7 +78,7 @@ def knapsack_recursive(weights, values, capacity):
 
 
 def coin_change(coins, amount, most=40):
-    """The fewest coins, or -1."""
+    """The smallest number of coins, or -1."""
     INF = 10**9
     dp = np.full(most + 1, INF)
     dp[0] = 0
@@ -90,7 +90,7 @@ def coin_change(coins, amount, most=40):
 
 
 def count_change(amount, kinds):
-    """In how many ways, as in the book by Abelson and Sussman."""
+    """The number of ways to change an amount, as in the book by Abelson and Sussman."""
     coins = (1, 5, 10, 25, 50)
     if amount == 0:
         return 1
@@ -110,7 +110,7 @@ def longest_increasing_subsequence(a):
 
 
 def lis_patience(a):
-    """With piles and binary search."""
+    """The length of the longest increasing subsequence, by patience sorting."""
     tails = []
     for x in a:
         lo, hi = 0, len(tails)
@@ -258,7 +258,7 @@ def house_robber(houses):
 
 
 def optimal_game(a):
-    """By how much the first of two players wins who take numbers from the ends."""
+    """The margin by which the first of two players wins who take numbers from the ends."""
 
     @functools.cache
     def score(i, j):

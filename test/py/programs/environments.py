@@ -11,7 +11,7 @@ from programs.table import Program
 
 
 def cart_pole(theta, gain, steps):
-    """How many steps a controller survives in each of its episodes on average."""
+    """The mean number of steps that a controller survives in an episode."""
     x = v = omega = 0.0
     start = theta
     episodes = 1
@@ -113,7 +113,7 @@ def grid_world_match(actions):
 
 
 def value_iteration(rewards, discount):
-    """Values of a corridor with two actions, and sweeps until they hold still."""
+    """The values of states of a corridor with two actions, and the number of sweeps until they converge."""
     n = len(rewards)
     V = np.zeros(n)
     sweeps = 0
