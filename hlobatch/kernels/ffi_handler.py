@@ -59,7 +59,7 @@ WORTH_NANOSECONDS: Final = 150_000
 
 
 class _Team:
-    """What the first thread of a call keeps about all its threads: words of 64 bits, by their positions."""
+    """The first thread's record of all threads of a call: words of 64 bits, by their positions."""
 
     MOST: Final = 0
     """The largest number of threads besides the first one."""

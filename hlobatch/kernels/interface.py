@@ -22,7 +22,7 @@ BYTES_ON_ANY_STACK: Final = 1 << 14
 
 @dataclass(frozen=True)
 class Options:
-    """How the code of a lane is made; none changes what it computes.
+    """Options of a lane's code, none of which changes its results.
 
     Attributes:
         processor: The kind of processor that is to run it.

@@ -230,7 +230,7 @@ class Stacks:
         return self.emitter.op(f"load i64, ptr {self._pointers[name]}")
 
     def _below(self, name: str) -> str:
-        """Where the last frame is."""
+        """The place of the last frame that was pushed."""
         return self.emitter.op(f"sub i64 {self._next(name)}, {self._step(name)}")
 
     def _set(self, name: str, place: str) -> None:

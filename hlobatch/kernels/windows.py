@@ -77,7 +77,7 @@ def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
 
 @dataclass(frozen=True)
 class Windows:
-    """How a gather or a scatter finds elements of an array.
+    """The windows of a gather or a scatter: how indices select elements of an array.
 
     Attributes:
         shape: The array's shape.

@@ -49,7 +49,7 @@ class Work:
         whole: Operations on integers and booleans.
         floats: Operations on floats.
         functions: Elements of slow functions (see ``FUNCTIONS``) that are computed one by one.
-        wide_functions: Those among them in arrays with enough elements for vectors.
+        wide_functions: The part of ``functions`` that is in arrays with enough elements for vectors.
         polynomials: Elements of such functions that are computed in vectors, also by a lane's code.
         products: Multiplications of contractions.
         wide: Other operations of any kind, on arrays with enough elements for vectors.

@@ -1148,13 +1148,13 @@ def _smaller(tree: ast.Module) -> Iterator[str]:
 def check(
     seeds: Iterable[int], made_of: Callable[[int], str] = program, judge: Judge = outcome, closely: Judge | None = None
 ) -> None:
-    """Fail at a program that differs, with what is left of it without what does not matter; most programs run.
+    """Fail at a program whose outcome is wrong, with the program reduced; also fail unless most programs run.
 
     Args:
-        seeds: Of the programs.
-        made_of: Makes the text of a program of a seed.
-        judge: Says what comes of a text.
-        closely: The same of what is left of one that differs, if that has to be looked at in another way.
+        seeds: The seeds of the programs.
+        made_of: Makes the text of a program from a seed.
+        judge: Gives the outcome of a program's text.
+        closely: Gives the outcome of reduced programs, if they need another judge.
     """
     closely = closely or judge
     kinds = []
@@ -1168,12 +1168,12 @@ def check(
 
 
 def main(arguments: Sequence[str], made_of: Callable[[int], str] = program, judge: Judge = outcome) -> None:
-    """What the commands above do.
+    """Run the commands in the module's docstring.
 
     Args:
-        arguments: Of the command.
-        made_of: Makes the text of a program of a seed.
-        judge: Says what comes of a text.
+        arguments: The command's arguments.
+        made_of: Makes the text of a program from a seed.
+        judge: Gives the outcome of a program's text.
     """
     if len(arguments) == 1:
         text = made_of(int(arguments[0]))

@@ -1,8 +1,8 @@
-"""How every workload of the benchmarks runs on three machines: ``python test/py/strategies.py`` writes it to a file.
+"""The strategies of all benchmark workloads on two machines: ``python test/py/strategies.py`` writes them to a file.
 
-A strategy is a value, so that what decides can be moved about and shown to decide the same. One line for each size of a
-workload and each machine: a processor and a GPU. How many operations a program
-has is left out: releases of JAX differ in that.
+A strategy is a value, so that code which decides it can be moved, and be shown to decide the same. There is a line for
+each size of a workload and each machine: a processor and a GPU. The number of operations of a program
+is left out, since releases of JAX differ in it.
 """
 
 import re

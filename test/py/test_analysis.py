@@ -292,7 +292,7 @@ def test_joining_is_commutative_and_gives_an_upper_bound(left: Type, right: Type
 
 @given(TYPES, TYPES, TYPES)
 def test_joining_is_associative(one: Type, two: Type, three: Type) -> None:
-    """In whatever order three values reach a variable, it has the same type, or none."""
+    """Three values that reach a variable in any order give it the same type, or none."""
     found = {str(joined(*order)) for order in itertools.permutations([one, two, three])}
     assert len(found) == 1
 

@@ -211,7 +211,7 @@ WRONG: dict[str, list[Any]] = {
 
 @pytest.mark.parametrize("key", WRONG)
 def test_a_manifest_is_checked_as_a_whole(parts: dict[str, bytes], tmp_path: Path, key: str) -> None:
-    """Also where its checksum is right."""
+    """A manifest with a right checksum is checked, too."""
     for value in WRONG[key]:
         path = written(
             tmp_path / "f", with_manifest(parts, lambda manifest, value=value: manifest.update({key: value}))

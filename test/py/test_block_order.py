@@ -15,7 +15,7 @@ from hlobatch.transforms.block_order import least_backward, seldom_backward, wei
 
 @pytest.mark.parametrize("seed", range(20))
 def test_the_order_is_close_to_the_best(seed: int) -> None:
-    """Of five blocks all orders can be tried; single moves find one that is at most a little worse."""
+    """All orders of five blocks are tried; the order by single moves is at most a little worse than the best."""
     frequencies = np.random.default_rng(seed).random((5, 5)) ** 4
     best = min(weight_backward([0, *rest], frequencies) for rest in itertools.permutations(range(1, 5)))
     found = least_backward(frequencies)
@@ -39,7 +39,7 @@ def test_equal_orders_stay_as_they_are() -> None:
 
 @pytest.mark.parametrize("program", by_day(ZOO, 12), ids=lambda program: program.name)
 def test_frequencies_are_of_edges(program: ZooProgram) -> None:
-    """What flows into a block flows out of it, but for the entry, where runs begin, and the ends of runs."""
+    """The frequency into a block equals that out of it, except at the entry and at the ends of runs."""
     lowered = program.traced.lowered_program
     frequencies = edge_frequencies(lowered)
     assert (frequencies >= 0).all()
@@ -68,7 +68,7 @@ WITHOUT_ASKING = hb.Optimizations(ask_ahead=False)
 
 
 def test_fewer_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same work of the same lanes in fewer rounds than in program order."""
+    """The same work of the same lanes takes fewer rounds than in program order."""
 
     @hb.batch(dispatch="guarded", optimizations=WITHOUT_ASKING)
     def subsets(n):

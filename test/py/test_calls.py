@@ -80,7 +80,7 @@ def arguments() -> dict[str, tuple[Callable[..., Any], dict[str, Any], tuple[Any
 
 @pytest.mark.parametrize("name", arguments())
 def test_a_call_gives_what_the_first_one_gave(name: str) -> None:
-    """The same values, of the same types, in the same pytree."""
+    """A later call gives the same values, types and pytree."""
     function, options, args = arguments()[name]
     batched = kernel(function, **options)
     first = batched(*args)
@@ -123,7 +123,7 @@ def test_a_new_size_is_not_compiled_for(from_python: list[Run]) -> None:
 
 
 def test_errors() -> None:
-    """What a later call of a kind says of lanes that fail is what the first one says."""
+    """A later call reports failed lanes as the first one does."""
     first, short = kernel(picky), familiar(kernel(picky), THREE)
     for n, kind in (([0, 3, 2], ValueError), ([0, 1, 9], KeyError)):
         said = []

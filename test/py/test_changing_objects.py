@@ -86,7 +86,7 @@ def test_objects_were_changed_in_place_for_all_lanes(make, step):
     ids=itertools.count(),
 )
 def test_sets_and_queues_change_for_each_lane(make, step, value):
-    """They were changed once for all lanes, and then refused."""
+    """Regression: they were changed once for all lanes, and then refused."""
     sometimes = in_some_lanes(make, step, lambda made: 10 * len(made))
     empty = len(make())
     changed = make()

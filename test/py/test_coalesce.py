@@ -88,7 +88,7 @@ def moves(program: hb.Program) -> list[PrimOp]:
 
 
 def test_a_value_threaded_through_calls_is_one_variable() -> None:
-    """What goes into every call and comes out of it is never copied."""
+    """A value that goes into every call and comes out of it is never copied."""
     program = threaded.trace((A, B), N).lowered_program
     assert moves(program) == []
     states = [name for name, type_ in program.var_defs.items() if len(type_.tensor_leaves) == 2]

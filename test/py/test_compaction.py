@@ -177,7 +177,7 @@ def test_the_dear_block_runs_for_each_input_once() -> None:
 
 
 def test_lanes_without_steps_left_are_not_computed_for() -> None:
-    """They wait at the block until the end of the run; what the others get is as without compaction."""
+    """Lanes without steps left wait at the block until the end of the run; other results are as without compaction."""
 
     def outputs(**optimizations: bool) -> tuple[Any, Any]:
         switched = hb.Optimizations(**optimizations)

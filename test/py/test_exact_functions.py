@@ -42,7 +42,7 @@ def test_roots_of_cubes_are_whole(dtype):
 
 
 def test_numbers_of_bits_are_pythons():
-    """One more than a power of two has as many bits, also where a float has few behind the point."""
+    """``int(math.log2(n))`` is Python's beside powers of two, also where float32 has few bits left."""
     numbers = [2**k + d for k in range(3, 24) for d in (-1, 0, 1)]
     found = hb.batch(lambda n: int(math.log2(n)))(np.array(numbers, np.int32))
     assert found.tolist() == [int(math.log2(n)) for n in numbers]

@@ -353,7 +353,7 @@ def union_in_a_handler(n):
 
 @pytest.mark.parametrize("function", [counted, counted_until, set_in_a_handler, union_in_a_handler])
 def test_what_a_statement_changes_and_assigns_in_a_try_is_found_out_once(function):
-    """It was found out again and again: "ever more of a program", after a minute."""
+    """Regression: it was found again and again, until an error after a minute."""
     results = [np.asarray(part).tolist() for part in hb.batch(function)(NUMBERS)]
     assert list(zip(*results, strict=True)) == [function(n) for n in NUMBERS.tolist()]
 

@@ -84,7 +84,7 @@ def test_other_vectors(bits: int, function: Any) -> None:
 
 
 def test_same_bits_as_a_lane_by_itself() -> None:
-    """Of what is no function of the system's library."""
+    """Programs without library functions give the same bits in a gang as in a single lane."""
     n, x = starts(500) % 60, np.random.default_rng(1).normal(size=500).astype(np.float32)
     for one, other in zip(gang(nested)(n, x), hb.batch(nested, dispatch="kernel")(n, x), strict=True):
         assert np.asarray(one).tobytes() == np.asarray(other).tobytes()
@@ -97,7 +97,7 @@ FUNCTIONS = ("exp", "log", "sin", "cos", "tanh", "log1p", "expm1", "sqrt", "cbrt
 @pytest.mark.parametrize("has_library", [True, False])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_functions(name: str, has_library: bool, dtype: Any) -> None:
-    """With a library for vectors, and one lane after the other without."""
+    """Functions by a library for vectors, and lane by lane without one."""
 
     def repeated(x):
         total = x * 0
@@ -139,7 +139,7 @@ def test_types(dtype: Any) -> None:
 @pytest.mark.parametrize("rows", [1, 3, 4, 9])
 @pytest.mark.parametrize("columns", [1, 5, 16])
 def test_products(rows: int, columns: int) -> None:
-    """Of a matrix that lanes share and of one of each lane's own, in blocks and what is left over of them."""
+    """Products with a shared matrix and with each lane's own, in blocks and remainders of blocks."""
     random = np.random.default_rng(4)
     shared = random.normal(size=(rows, columns)).astype(np.float32)
     own, x = (random.normal(size=(70, *shape)).astype(np.float32) for shape in ((rows, columns), (columns,)))
@@ -263,7 +263,7 @@ def parted(x, n):
 
 
 def test_dear_blocks_wait_for_lanes() -> None:
-    """Where each block runs for anyone that is at it, a third of the lanes takes part in this one."""
+    """If each block ran for any lane at it, a third of the lanes would take part in the dear one."""
     x, n = np.ones((300, 20), np.float32), starts(300)
     (result, times), stats = gang(parted, threads=1, optimizations=hb.Optimizations(if_conversion=False)).with_stats(
         x, n
@@ -382,7 +382,7 @@ def test_intrinsics_of_vectors(name: str, wanted: str) -> None:
 
 @pytest.mark.parametrize("program", ZOO[::9], ids=lambda program: program.name)
 def test_code_is_made_without_the_host(program: Any) -> None:
-    """What has code for one lane has some for a gang, but for complex numbers."""
+    """All that has code for one lane has code for a gang, except complex numbers."""
     shape = shape_of(program.variant(dispatch="gang").trace(*program.inputs(2)).plan)
     if program.name in WITHOUT_GANG:
         with pytest.raises(NoKernelError, match=WITHOUT_GANG[program.name]):

@@ -160,7 +160,7 @@ def test_turns_that_take_much_longer_than_others_make_more_stretches(
 
 
 def test_ctrl_c() -> None:
-    """It comes within a second (here, where others may be at work, five); later calls run, and the process ends."""
+    """The interrupt arrives within a second (five, on a busy machine); later calls run, and the process ends."""
     here = Path(__file__).parent
     done = subprocess.run(
         [sys.executable, here / "ctrl_c.py"],

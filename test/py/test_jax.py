@@ -392,7 +392,7 @@ def test_x64_and_x32_do_not_share_code() -> None:
 @pytest.mark.parametrize("within", [False, True], ids=["by itself", "inside jit"])
 @pytest.mark.parametrize("wide", [False, True])
 def test_stages_keep_to_the_types_that_were_traced(within: bool, wide: bool) -> None:
-    """As those of ``jax.jit``: 64-bit types may be off, or on, again when the rest is done."""
+    """Stages keep their types, like those of ``jax.jit``, if 64-bit types are switched on or off meanwhile."""
 
     @hb.batch(max_stack_depth=2)
     def halvings(x, n):
@@ -434,7 +434,7 @@ def test_a_static_argument_may_be_a_number_of_numpy(limit: Any) -> None:
 
 
 def test_in_axes_of_the_arguments_that_are_given() -> None:
-    """As ``jax.vmap`` has them: parameters with a default need none."""
+    """Entries of ``in_axes``, as in ``jax.vmap``: parameters with a default need none."""
 
     @hb.batch(in_axes=(0, None))
     def scaled(a, b, k=2, name="none"):

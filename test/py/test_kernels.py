@@ -850,7 +850,7 @@ print("ok")
 
 
 def test_functions_of_the_system_in_the_first_kernel(tmp_path: Path) -> None:
-    """They are found before LLVM has made anything."""
+    """Functions of the system are found before LLVM has compiled anything."""
     script = tmp_path / "script.py"
     script.write_text(FIRST_IN_A_PROCESS)
     run = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=300, check=False)
@@ -875,7 +875,7 @@ def test_out_of_bounds_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_large_arrays_lie_in_memory_of_the_host() -> None:
-    """What is too much for the stack of a thread does not end it."""
+    """Arrays too large for a thread's stack do not end the process."""
 
     def f(n):
         table = jnp.zeros((1 << 18,), jnp.int32)

@@ -41,7 +41,7 @@ def test_products_of_short_numbers_were_added_up_in_short_numbers(dtype: jnp.dty
 @pytest.mark.parametrize("lanes", [8, 64])
 @pytest.mark.parametrize("impl", ["threefry2x32", "rbg", "unsafe_rbg"])
 def test_all_lanes_drew_the_numbers_of_the_first(impl: str, lanes: int) -> None:
-    """With these generators, the loop did not end: a lane that is done holds its key."""
+    """Regression: with these generators the loop did not end, since a lane that is done holds its key."""
 
     def draws(key, n):
         number = 0.0

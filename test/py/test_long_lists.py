@@ -94,6 +94,6 @@ def test_long_lists(program) -> None:
 
 
 def test_a_long_list_is_one_array_of_the_program() -> None:
-    """Of the 50,000 numbers, none is a variable or a constant by itself: the text of the program is short."""
+    """None of the 50,000 numbers is a variable or a constant by itself: the program's text is short."""
     for program in (broken_out, together, of_comprehensions):
         assert len(str(hb.batch(program).trace(jnp.arange(3)).program)) < 20_000

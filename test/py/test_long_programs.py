@@ -114,7 +114,7 @@ def fails_in_many_ways(n):
 
 
 def test_all_that_may_fail_is_found_in_one_round(monkeypatch):
-    """One round was made for each operation that raises."""
+    """Regression: one round was made for each operation that raises."""
     assert rounds_of(fails_in_many_ways, monkeypatch) <= 3
 
 
@@ -245,7 +245,7 @@ def sorted_by_a_heap(n):
 
 
 def test_a_heap_of_four_helpers_is_made_three_times(monkeypatch):
-    """It was made 118 times: once for each call, each way to fail, each argument that is changed."""
+    """Regression: it was made 118 times, once for each call, each way to fail and each changed argument."""
     assert rounds_of(sorted_by_a_heap, monkeypatch) <= 3
 
 

@@ -288,7 +288,7 @@ def test_counting_without_an_end():
 
 
 def test_what_may_have_no_end_is_refused():
-    """It is not gone over for ever while the program is built."""
+    """An endless iterator is refused, and not iterated for ever while the program is built."""
 
     def evens():
         n = 0

@@ -28,7 +28,7 @@ WAYS = {
 
 @pytest.mark.parametrize("way", WAYS)
 def test_the_search_for_nans_ends_and_names_lanes_and_the_line(way):
-    """It came to no end, and then to an error that named neither."""
+    """Regression: the search did not end, and then raised an error that named neither."""
     x = jnp.array([3.0, -5.0, 2.0, -1.0])
     WAYS[way](x)
     with jax.debug_nans(True):

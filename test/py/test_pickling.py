@@ -145,7 +145,7 @@ def test_processes_that_are_spawned(tmp_path: Path) -> None:
 
 
 def test_a_script_whose_file_is_gone(tmp_path: Path) -> None:
-    """As from a notebook: the source goes along."""
+    """The source is part of the pickle, as for a notebook."""
     file, kept = tmp_path / "script.py", tmp_path / "steps.pickle"
     file.write_text(SCRIPT)
     python(str(file), str(kept))

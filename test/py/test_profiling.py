@@ -66,7 +66,7 @@ def runs_in_python(function: Callable[[int], int], numbers: Any) -> Counter[int]
 
 @pytest.mark.parametrize("function", [collatz, fibonacci], ids=lambda f: f.__name__)
 def test_lines_run_as_often_as_in_python(function: Callable[[int], int]) -> None:
-    """In code of a lane's own; nothing is counted of a line that computes nothing, such as ``return steps``."""
+    """Line counts of kernels; a line that computes nothing, such as ``return steps``, is not counted."""
     expected = runs_in_python(function, NUMBERS)
     found = hb.profile(hb.batch(function, dispatch="kernel"))(NUMBERS)
     counted = {line.line: line.runs for line in found.lines}

@@ -152,14 +152,14 @@ def test_what_is_refused_is_listed(program: Program) -> None:
 
 @pytest.mark.parametrize("program", [p for p in PROGRAMS if p.rewrite], ids=lambda program: program.name)
 def test_a_rewrite_is_needed(program: Program) -> None:
-    """As its author wrote it, the program is refused."""
+    """The program is refused without its rewrite."""
     error = error_of(dataclasses.replace(program, rewrite=None))
     assert isinstance(error, hb.HloBatchError), f"{program.name} runs as it is: take its rewrite away"
 
 
 @pytest.mark.parametrize("program", [p for p in ALLOWED if p.raises], ids=lambda program: program.name)
 def test_a_lane_fails_as_its_example_does(program: Program) -> None:
-    """What plain Python raises for an example is raised for a batch with it, and the other lanes have results."""
+    """An exception of plain Python for an example is raised for a batch with it, and other lanes have results."""
     rows = list(range(program.rows))
     with program.precision(), pytest.raises(program.raises) as raised:
         program.call(program.variant(), rows)

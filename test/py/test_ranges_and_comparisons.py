@@ -88,7 +88,7 @@ def test_ranges_whose_bounds_are_of_two_dtypes_were_counted_as_jax_subtracts(of,
 
 @pytest.mark.parametrize("dtype", INTEGERS)
 def test_ranges_to_and_from_below_zero(dtype):
-    """Of a ``uint32`` they had no turn: it was compared with 4294967295."""
+    """Regression: a range of a ``uint32`` had no turn, since it was compared with 4294967295."""
 
     @hb.batch
     def count(n):

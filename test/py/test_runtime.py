@@ -167,7 +167,7 @@ def test_an_input_without_end_leaves_the_only_lane_to_the_next(monkeypatch: pyte
 
 @pytest.mark.parametrize("lanes", [None, 2])
 def test_all_inputs_without_a_result_are_listed(lanes: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those too that were stopped by something else than what is reported."""
+    """Inputs that were stopped for another reason than the reported one are listed, too."""
     monkeypatch.setattr("hlobatch.config.STACK_DEPTH_LIMIT", 16)
 
     batched = hb.batch(stopping.down, lanes=lanes, threads=1, max_stack_depth=16, max_steps=500)

@@ -127,7 +127,7 @@ def test_expressions_in_every_place(subject: str, place: str, tmp_path: Path) ->
 
 @pytest.mark.parametrize("position", POSITIONS)
 def test_what_is_refused_is_listed(position: str, tmp_path: Path) -> None:
-    """It is refused with an error of ours, and not once in a while."""
+    """It is always refused, with an error of hlobatch."""
     mine = parted(REFUSED)[list(POSITIONS).index(position) % 2 :: 2]
     for text, program in zip(
         mine, programs([placed(text, POSITIONS[position]) for text in mine], tmp_path), strict=True

@@ -108,7 +108,7 @@ def test_steps_and_stacks(lanes: int | None, threads: int) -> None:
 
 @ways
 def test_where_stacks_cannot_grow(form: str, lanes: int | None, threads: int) -> None:
-    """In other computations, and in artifacts of both kinds."""
+    """Stacks that cannot grow inside of other computations, and in artifacts of both kinds."""
     how = options(form, lanes, threads)
     both = hb.batch(stopping.down, max_stack_depth=DEPTH, max_steps=500, **how)
     exported = np.asarray(jax.export.export(jax.jit(both))(NUMBERS).call(NUMBERS))
@@ -126,7 +126,7 @@ def test_where_stacks_cannot_grow(form: str, lanes: int | None, threads: int) ->
 
 @pytest.mark.parametrize("lanes", [None, 6])
 def test_counts_go_on(lanes: int | None) -> None:
-    """What is counted of a run whose stacks grew is counted of the whole run."""
+    """Counts of a run whose stacks grew are those of the whole run."""
     n = np.arange(SIZE, dtype=np.int32) % 10
     how = {"max_steps": 500, "lanes": lanes, "threads": 1, "optimizations": LOOP}
     grown = hb.batch(stopping.down, max_stack_depth=2, **how).with_stats(n)[1]
@@ -152,7 +152,7 @@ def test_stacks_take_no_more_than_they_may(lanes: int | None, threads: int, monk
 
 @pytest.mark.parametrize("lanes", [None, 6])
 def test_memory_that_cannot_be_had(lanes: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was finished until then is kept, and inputs that need no more go on."""
+    """Results that were finished before are kept, and inputs that need no more memory go on."""
     pad = jnp.pad
 
     def short_of_memory(array: jax.Array, pads: object) -> jax.Array:

@@ -138,7 +138,7 @@ def projections_of_data(n, x):
     ids=["argument, queue", "argument", "closure, queue", "closure"],
 )
 def test_what_all_lanes_share_is_computed_once_for_all_threads(function, data, lanes):
-    """Also for those that go on when their stacks have grown."""
+    """Shared values are computed once, also for runs that continue with larger stacks."""
     n = np.arange(9, dtype=np.int32) % 7
     args = (n, np.full((9, 260), 0.1, np.float32), *data)
     how = {"in_axes": (0, 0, *[None] * len(data)), "max_stack_depth": 2, "lanes": lanes}
@@ -271,7 +271,7 @@ def test_ahead_of_time_threads_share_what_they_read(function, data):
 
 
 def test_auto_divides_what_is_worth_it() -> None:
-    """As on two cores: see conftest.py."""
+    """Batches are divided as on two cores (conftest.py)."""
     many, few = np.tile(INPUTS, 100), INPUTS
     assert parts_of(fibonacci, many) == 2
     assert parts_of(fibonacci, few) == 1
@@ -410,7 +410,7 @@ for name in ("cholesky", "qr", "lu", "triangular_solve", "eigh", "fft", "sort", 
 
 @pytest.mark.slow
 def test_what_two_threads_must_not_call_at_once_ends() -> None:
-    """In a process of its own: one that waits for ever cannot be ended from within."""
+    """It runs in a process of its own, since a deadlock cannot be ended from within."""
     done = run_here(LAPACK)
     assert done.stdout.splitlines()[-1:] == ["large matmul"], done.stdout + done.stderr
 

@@ -130,7 +130,7 @@ def run(function: Callable[..., Any], *given: Any, on: Processor = WARPS, **opti
     "function", [vectors, best_of, deep, *(pytest.param(f, marks=pytest.mark.slow) for f in (running, solved))]
 )
 def test_values(function: Callable[..., Any]) -> None:
-    """Those of a lane that one thread runs; checked to stay within arrays, with memory of each kind."""
+    """Values equal those of a lane in one thread, with bounds checks and memory of each kind."""
     wanted = hb.batch(function, dispatch="kernel")(SEEDS)
     with checking():
         found = run(function, SEEDS, on=WARPS_WITH_LITTLE, max_stack_depth=3)
@@ -138,7 +138,7 @@ def test_values(function: Callable[..., Any]) -> None:
 
 
 def test_a_missing_meeting_is_found() -> None:
-    """One where `x` is read that the turn before wrote, and one before `x` is written, of which all have read."""
+    """The meetings before a read of `x` written in the turn before, and before a write of `x` that all have read."""
     x, n = np.arange(140, dtype=np.int32).reshape(2, 70) % 9, np.asarray([3, 6], np.int32)
     wanted = np.asarray(hb.batch(turned)(x, n))
     meeting = WarpEmitter._meeting
@@ -158,7 +158,7 @@ def test_a_missing_meeting_is_found() -> None:
 
 
 def test_threads_that_part_are_found() -> None:
-    """A thread that is over while others wait for it, as it would hang on a GPU."""
+    """A thread that ends while others wait for it, which would hang a GPU."""
     with (
         mock.patch.object(WarpEmitter, "_of_word", lambda self, x, thread: x),
         pytest.raises(Exception, match="parted"),
@@ -186,7 +186,7 @@ def test_statistics_and_limits() -> None:
 
 
 def test_what_a_gpu_is_given() -> None:
-    """Arrays in memory that a warp shares, none in memory of a thread; meetings, and numbers that are exchanged."""
+    """The PTX has arrays in memory that a warp shares and none in a thread's; barriers and shuffles."""
     text = ptx(turned, np.zeros((1, 70), np.int32), np.zeros(1, np.int32), form="warp")
     assert {"bar.warp.sync", "shfl.sync.idx.b32", "st.shared.b32"} <= {word for word in text.split() if "." in word}
     assert ".local" not in text
@@ -257,7 +257,7 @@ def program(seed: int) -> str:
 
 @pytest.mark.parametrize("seed", [1, 2, *(pytest.param(k, marks=pytest.mark.slow) for k in range(3, 102))])
 def test_programs_by_chance(seed: int, tmp_path: Path) -> None:
-    """The same whole numbers as in one thread, to the last bit."""
+    """Integers are exactly those of a lane in one thread."""
     source = program(seed)
     entry = load(source, tmp_path).entry.function
     size = int(source.split("N = ")[1].split()[0])
@@ -274,7 +274,7 @@ def test_programs_by_chance(seed: int, tmp_path: Path) -> None:
 @settings(suppress_health_check=list(HealthCheck))
 @given(source=modules())
 def test_generated_programs(source: str, tmp_path: Path) -> None:
-    """Control, calls and frames of numbers, as plain Python has it."""
+    """Control flow, calls and frames of numbers give plain Python's values."""
     note(source)
     module = load(source, tmp_path)
     wanted = expected(module)

@@ -987,7 +987,7 @@ def narrow_types(x: Array, y: Array, n: Array) -> tuple[Array, Array]:
 def make_look_up(table: Array) -> None:
     @program(integers(0, 255), integers(0, 4), recursive=True)
     def look_up(row: Array, turns: Array) -> Array:
-        """What depends on an array from outside alone is worth computing once for all runs, and so is what reads it."""
+        """Values that depend on a captured array alone, which are worth computing once for all runs."""
         sums = jnp.cumsum(table, axis=0)
         turned = sums.T - 1
         if turns <= 0:
@@ -1610,7 +1610,7 @@ class Walker:
 
 
 class Walk:
-    """Of ``objects``."""
+    """Another class of ``objects``."""
 
     __slots__ = ("ends", "steps")
 

@@ -1,1 +1,1 @@
-"""GPUs: a loop of XLA's over all lanes, or threads that run code of their own."""
+"""GPUs as targets: XLA's loop over all lanes, or threads that run kernels."""

@@ -47,7 +47,7 @@ def test_moments_in_pieces(dense: bool, pool: bool) -> None:
 
 @pytest.mark.parametrize("wanted", [0.6, 0.8, 0.95])
 def test_dual_averaging(wanted: float) -> None:
-    """Of draws that are accepted with probability `exp(-step)`."""
+    """Dual averaging for draws that are accepted with probability `exp(-step)`."""
 
     def one(step: object, _: None) -> tuple[object, None]:
         return adapted(step, jnp.exp(-jnp.exp(step.log_step)), jnp.float32(wanted)), None  # type: ignore[attr-defined,arg-type]

@@ -34,7 +34,7 @@ def artifact() -> hb.Artifact:
 
 
 def test_it_draws_what_sample_draws(artifact: hb.Artifact, tmp_path: Path) -> None:
-    """But for rounding, which by the end of a warm-up has grown in some chains."""
+    """Draws equal those of `sample` except for rounding, which the warm-up amplifies in some chains."""
     expected = mcmc.sample(log_density, starts(), jax.random.key(0), data=(SCALE,), pool=False, **OPTIONS)
     artifact.save(tmp_path / "sampler.hlob")
     draws, stats = hb.load(tmp_path / "sampler.hlob").call(expected.state.chains.key, starts(), DRAWS, (SCALE,))
@@ -46,7 +46,7 @@ def test_it_draws_what_sample_draws(artifact: hb.Artifact, tmp_path: Path) -> No
 
 
 def test_fewer_draws_and_other_data_without_hlobatch(artifact: hb.Artifact) -> None:
-    """What `jax.export` reads takes arrays in the order of `operands`; what was not asked for is NaN."""
+    """The `jax.export` module takes arrays in the order of `operands`; draws beyond `number` are NaN."""
     keys, few, wider = jax.random.split(jax.random.key(1), CHAINS), np.int32(4), np.float32(30.0)
     draws, _ = artifact.call(keys, starts(), few, (wider,))
     assert np.isnan(draws["x"][:, 4:]).all()

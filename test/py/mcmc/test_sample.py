@@ -237,7 +237,7 @@ def test_bar(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_notebook_has_a_bar(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """It says at once that something is compiled."""
+    """The bar says from the start that something is compiled."""
     monkeypatch.setitem(sys.modules, "ipykernel", sys)
     run(num_samples=10)
     first, *others = capsys.readouterr().err.lstrip("\r").split("\r")
@@ -510,7 +510,7 @@ def test_a_first_call_compiles_few_programs() -> None:
 
 
 def test_another_length_does_not_compile() -> None:
-    """What is compiled is the same for runs of all lengths."""
+    """Compiled code is the same for runs of all lengths."""
     run()
     with pytest.MonkeyPatch.context() as patch:
         compiled: list[object] = []

@@ -57,7 +57,7 @@ def test_evidence_and_modes_are_those_of_the_conjugate_model() -> None:
 
 @pytest.mark.slow
 def test_evidences_are_right_on_average() -> None:
-    """The mean of what comes of many keys, over what is right, is 1."""
+    """The mean over many keys of the estimated evidence divided by the exact one is 1."""
     exact = in_modes(MODES).sum()
     ratios = [
         np.exp(mcmc.smc(log_prior, log_likelihood, from_prior, key, data=(MODES,), particles=400).log_evidence) / exact
@@ -69,7 +69,7 @@ def test_evidences_are_right_on_average() -> None:
 
 @pytest.mark.slow
 def test_chains_stay_in_their_mode() -> None:
-    """So `sample` has as many draws of a mode as chains have started near to it."""
+    """The number of draws of a mode from `sample` depends on how many chains start near it."""
     start = jnp.asarray(MODES[[0, 0, 0, 1]])
     with pytest.warns(mcmc.SamplingWarning, match="Chains do not agree"):
         found = mcmc.sample(
@@ -80,7 +80,7 @@ def test_chains_stay_in_their_mode() -> None:
 
 @pytest.mark.slow
 def test_a_likelihood_that_loops_and_a_parameter_that_is_positive() -> None:
-    """Lanes run it; with an exponential prior and gamma likelihood the evidence is known."""
+    """A likelihood with a loop, which lanes run; with an exponential prior the evidence is known."""
 
     def root(a: Any) -> Any:
         x = 1.0 + a

@@ -34,7 +34,7 @@ def test_eight_schools() -> None:
 
 
 def test_log_density_without_data() -> None:
-    """That of a simplex and a normal, with the Jacobian, in a dict."""
+    """The log density of a simplex and a normal, with the Jacobian, as a dict."""
     joint = tfd.JointDistributionNamed({"x": tfd.Dirichlet(jnp.ones(3)), "y": lambda x: tfd.Normal(x[..., 0], 1.0)})
     model = mcmc.from_tfp(joint)
     assert jax.tree.map(jnp.shape, model.init) == {"x": (2,), "y": ()}
