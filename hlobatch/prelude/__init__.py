@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])  # a class can be called, too
-MEANT_ANYWAY: Final = frozenset(f"{__name__}.{name}" for name in ("builtins", "functools", "itertools"))
+MEANT_ANYWAY: Final = frozenset(f"{__name__}.{name}" for name in ("builtins", "functools", "itertools", "operator"))
 """The modules whose functions have a meaning for lanes without this package, too: on items of a shared number."""
 _FOLDER: Final = f"{Path(__file__).resolve().parent}{os.sep}"
 

@@ -31,6 +31,7 @@ CLASSES = {
     "functools": [("test_functools", "TestReduceC", "test_reduce")],
     "heapq": [("test_heapq", name, "test") for name in ("TestHeap", "TestErrorHandling")],
     "itertools": [("test_itertools", "TestExamples", IN_EXAMPLES)],
+    "operator": [("test_operator", "OperatorTestCase", ("test_countOf", "test_indexOf"))],
 }
 """For each module of the prelude: CPython's test modules, their classes, and prefixes of the tests' names."""
 LEFT_OUT = {"test_heappop_max", "test_accumulate_reducible", "test_accumulate_reducible_none"}

@@ -933,10 +933,16 @@ class Iterated(Feature):
         *("sum(x * y for x, y in itertools.combinations(g0, 2))", "sum(itertools.chain(g0, [@]))"),
         *("max(itertools.accumulate(g0), default=0)", "len(list(itertools.product(g0, (1, 2))))"),
         *("sorted(g0, reverse=True)[0] if g0 else 5", "sum(map(max, zip(g0, g0[::-1])))", "g0.count(@)"),
+        *("operator.countOf(g0, @)", "operator.indexOf([*g0, 3], 3)"),
         *("functools.reduce(lambda x, y: (x * 3 + y) % 97, g0, @)", "sum(sorted(g0, key=lambda x: (-x, 1))[:2])"),
         *("sum(x - y for x, y in zip(g0[1:], g0))", "sum(i * x for i, x in enumerate(reversed(g0)))"),
     )  # fmt: skip
-    conditions = ("any(x == y for x, y in itertools.pairwise(g0))", "all(g0)", "sorted(g0) == g0")
+    conditions = (
+        "any(x == y for x, y in itertools.pairwise(g0))",
+        "all(g0)",
+        "sorted(g0) == g0",
+        "operator.countOf(g0, #) > 0",
+    )
     changes = (
         "g0 = sorted(g0, key=lambda x: (x - @) ** 2)",
         "g0.append(#)",
@@ -1017,6 +1023,7 @@ IMPORTS = (
     "import enum",
     "import functools",
     "import itertools",
+    "import operator",
     "from collections import Counter, defaultdict, deque",
     "import numpy as np",
 )

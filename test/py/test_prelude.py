@@ -173,6 +173,19 @@ def searched(a, n):
     return *found, bisect.bisect_left([1, 4, 6], n), bisect.bisect_left(items, n, key=lambda x: x // 7)
 
 
+def looked_for(a, n):
+    items, pairs, place = [x % 10 for x in a if x > 5 * n], [(x % 3, x % 2) for x in a if x > n], -1
+    try:
+        place = operator.indexOf(items, n)
+    except ValueError:
+        place = 100
+    found = operator.countOf(items, 4), operator.countOf(pairs, (1, n % 2)), operator.countOf(range(n), 4)
+    known = operator.countOf([1, 2, 1], 1), operator.countOf([n, 3, a[0]], 3), operator.indexOf([n, 9], n)
+    for k in range(4):
+        place = place * 3 + operator.countOf(items, k)
+    return place, *found, *known
+
+
 def put_in_order(a, n):
     items = []
     for x in a:
@@ -293,6 +306,7 @@ def merged(a, n):
         parts_of_a_list,
         lists_put_together,
         folded,
+        looked_for,
         put_in_order,
         beyond_bounds,
         pytest.param(merged, marks=pytest.mark.slow),
