@@ -104,7 +104,8 @@ def _changed_by_call(called: Any, given: Sequence[ast.expr]) -> Iterator[str]:
 
 def _parameters(function: types.FunctionType) -> Sequence[str]:
     """The positional parameters of a function of the prelude."""
-    return [argument.arg for argument in read_source(function).node.args.args]
+    arguments = read_source(function).node.args
+    return [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
 
 
 def check_grows(called: Any, own: types.FunctionType, args: Sequence[Any]) -> None:

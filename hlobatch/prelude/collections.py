@@ -6,6 +6,27 @@ import collections
 from typing import Any
 
 
+class Counter(collections.Counter):  # type: ignore[type-arg]
+    def elements(self) -> Any:
+        """All items, as a list."""
+        repeated: Any = []
+        for item, count in self.items():
+            for _ in range(count):
+                repeated.append(item)
+        return repeated
+
+    def subtract(self, iterable: Any = None, /, **kwds: Any) -> None:
+        if iterable is not None:
+            if isinstance(iterable, dict):
+                for item, count in iterable.items():
+                    self[item] = self[item] - count
+            else:
+                for item in iterable:
+                    self[item] = self[item] - 1
+        if kwds:
+            self.subtract(kwds)
+
+
 class OrderedDict(collections.OrderedDict):  # type: ignore[type-arg]
     def popitem(self, last: Any = True) -> Any:
         if len(self) == 0:

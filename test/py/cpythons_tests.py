@@ -27,7 +27,10 @@ IN_EXAMPLES = tuple(
 CLASSES = {
     "bisect": [("test_bisect", name, "test") for name in ("TestBisect", "TestInsort", "TestErrorHandling")],
     "builtins": [("test_builtin", "TestSorted", "test"), ("list_tests", "CommonTest", "test_sort")],
-    "collections": [("test_ordered_dict", "OrderedDictTests", ("test_move_to_end", "test_popitem"))],
+    "collections": [
+        ("test_ordered_dict", "OrderedDictTests", ("test_move_to_end", "test_popitem")),
+        ("test_collections", "TestCounter", ("test_basics", "test_subtract")),
+    ],
     "functools": [("test_functools", "TestReduceC", "test_reduce")],
     "heapq": [("test_heapq", name, "test") for name in ("TestHeap", "TestErrorHandling")],
     "itertools": [("test_itertools", "TestExamples", IN_EXAMPLES)],
@@ -55,7 +58,7 @@ def tests_of(name: str) -> Iterator[unittest.TestCase]:
     own = {name: value for name, value in vars(ours).items() if isinstance(value, (FunctionType, type))}
     for file, test, prefix in CLASSES[name]:
         theirs = importlib.import_module(f"test.{file}")
-        if name in ("builtins", "itertools"):
+        if name in ("builtins", "collections", "itertools"):
             vars(theirs).update(own)
         attributes = {**own, "module": ours, "type2test": own.get("list"), "reduce": staticmethod(own.get("reduce"))}
         case = type(test, (getattr(theirs, test), unittest.TestCase), attributes)

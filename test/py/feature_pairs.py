@@ -570,6 +570,18 @@ class Counting(Feature):
     changes = ("j[@] += 1", "j[@] += #", "for k, x in j.items():\n    t = (t * 3 + k * x) % 1009", "j.pop(@, None)")
 
 
+class CountingLess(Feature):
+    """Methods of a ``Counter`` alone."""
+
+    begins = ("j0 = Counter([a, b, 1])", "j0 = Counter(x % 3 for x in range(b))")
+    values = ("j0[@]", "len(list(j0.elements()))", "sum(j0.elements())", "j0.total()")
+    conditions = ("@ in j0", "j0[@] < 0")
+    changes = (
+        *("j0.subtract([@, #])", "j0.subtract({@: #})", "j0.subtract(range(@))", "j0.update([@])"),
+        "for x in j0.elements():\n    t = (t * 3 + x) % 1009",
+    )
+
+
 class Always(Feature):
     """Calls of functions that always raise one exception or another."""
 

@@ -10,7 +10,7 @@ import queue
 import statistics
 import subprocess
 import sys
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from types import FunctionType
@@ -265,6 +265,18 @@ def used_last(a, n):
     return left, digest(used.values())
 
 
+def counted_less(a, n):
+    counts, others = Counter(x % 5 for x in a), Counter()
+    counts.subtract([x % 4 for x in a if x > 10 * n])
+    counts.subtract({n: 2, 1: 3})
+    for x in a:
+        others.subtract([x % 3, n])
+    counts.subtract(others)
+    others.update([n])
+    left = digest(counts.elements())
+    return left, counts[0], counts[n], counts[77], len(counts), others[n], len(list(others.elements()))
+
+
 def ordered(a, n):
     items, pairs = [x for x in a if x > n], [(x % 3, i, 0.5 * x) for i, x in enumerate(a) if x > n]
     total = digest(sorted(items)) + digest(sorted(items, reverse=True)) + digest(sorted(items, key=lambda x: x % 7))
@@ -301,6 +313,7 @@ def merged(a, n):
         ordered,
         ordered_in_place,
         used_last,
+        counted_less,
         searched,
         gone_over,
         parts_of_a_list,
