@@ -45,7 +45,7 @@ class Remembered:
     is_all: bool = False
 
     def note(self, part: Part, name: str) -> None:
-        """Note the state that an object had before something was added to it."""
+        """Keep the state of an object before the first addition to it, so that the addition can be undone."""
         self.name = self.name or name
         self.added.setdefault(id(part.item), part)
 

@@ -68,7 +68,8 @@ _METHODS: Final = frozenset(
     {"append", "appendleft", "clear", "extend", "insert", "pop", "popitem", "popleft", "remove", "reverse"}
     | {"setdefault", "update"}
 )
-"""Methods that change lists, deques or dicts in place, and that arrays do not have."""
+"""Methods of Python that change lists, deques or dicts in place, and that arrays do not have. Those of the prelude are
+not among them: their own code says what they change."""
 
 
 class Change(ast.Call):

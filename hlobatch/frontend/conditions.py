@@ -35,7 +35,7 @@ class _Asked:
         part: The index of the item that is tested, if the variable is a tuple; None if the variable itself is.
         condition: The test as straight-line code.
         if_true: Whether the value is not None where the test holds.
-        is_known: Whether the variable is known to be None in some lanes.
+        is_known: Whether a fact says that the variable, or the item, is None in some lanes and a value in others.
     """
 
     name: str
@@ -176,7 +176,7 @@ class ConditionLowering(StraightLineLowering):
             self._go_with_value(asked, there, false, test)
 
     def _go_with_value(self, asked: _Asked, there: str, onward: str, test: ast.expr) -> None:
-        """Emit the block on the side of a test where a variable is not None: there it holds the value alone."""
+        """Emit the block on the side of a test where a variable is not None, which narrows it to the plain value."""
         self.blocks.start(there, self.location(test))
         variable, which = (self.variable(asked.name),), "" if asked.part is None else f"[{asked.part}]"
         text = f"{asked.name}{which} is there"

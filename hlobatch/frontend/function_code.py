@@ -100,7 +100,7 @@ def code_of(function: types.FunctionType, source: Source | None = None) -> types
             return function.__code__
         try:
             _CODES[function] = _code_as_meant(source or source_of(function))
-        except HloBatchError:  # it has no source, or uses its variables as objects
+        except HloBatchError:  # its source cannot be found, or it calls ``locals()`` or the like
             _CODES[function] = function.__code__
     return _CODES[function]
 

@@ -82,7 +82,7 @@ class Ways:
         again = self._backs[block.name].again
         ops += block.instructions if again is None else (*block.instructions[:-1], *again.forward())
         came = self._leaving(block)
-        if came and back.call is not None:  # the callee writes the same variable
+        if came and back.call is not None:  # the callee writes ``CAME``, too
             behind = f"{block.name}:called"
             yield block.replace(instructions=tuple(ops), terminator=GotoOp(behind, location=block.location))
             yield Block(behind, came, block.terminator, block.location)

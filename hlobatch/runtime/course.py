@@ -262,7 +262,7 @@ class Course:
             return None
         layout = division.layout(room)
         at_work = lanes_left(layout, dict(zip(layout.slots, state, strict=True)))
-        if at_work and number in self.of_few:  # the last stretch used up its turns, since lanes are left
+        if at_work and number in self.of_few:  # lanes are left, so the last stretch ran all its turns
             width, seconds = self.of_few[number]
             division.plan.pace(width).note(seconds, (room, width))
         tail = division.tail(room, at_work) if at_work else None

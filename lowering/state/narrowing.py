@@ -84,7 +84,7 @@ class Narrowing:
         return found
 
     def _with_inputs(self, log: Any, slots: Slots, lanes: Any) -> Any:
-        """The logs of few lanes, ``[few, rows, words]``, with indices of inputs added, as a run with a queue has."""
+        """Logs of few lanes, ``[few, rows, words]``, whose entries get the index of the input as second word."""
         inputs = jnp.broadcast_to(self.inputs(slots, lanes)[:, None, None], (*log.shape[:-1], 1))
         return jnp.concatenate([log[..., :1], inputs, log[..., 1:]], axis=-1)
 
