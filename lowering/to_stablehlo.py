@@ -33,6 +33,7 @@ from hlobatch.lowering.state.layout import LOG, LOGGED, Layout
 from hlobatch.lowering.turns.dispatch import EachInOrder, turn_of
 from hlobatch.lowering.turns.lanes import Lanes
 from hlobatch.lowering.turns.schedule import Schedule
+from hlobatch.transforms.pipeline import dump
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,7 @@ def to_stablehlo(request: Request, context: Any = None) -> Any:
         module.operation.attributes["sym_name"] = ir.StringAttr.get("hlobatch")
         _Builder(request, module).build()
         module.operation.verify()
+        dump("to-stablehlo", module, suffix=".mlir")
     return module
 
 

@@ -29,7 +29,7 @@ from hlobatch.mcmc.kernel import nuts
 from hlobatch.mcmc.progress import Progress
 from hlobatch.mcmc.result import Result, State
 from hlobatch.mcmc.sampling import sample
-from hlobatch.mcmc.smc import Tempered, smc
+from hlobatch.mcmc.sequential import Tempered, smc
 
 __all__ = [
     "ArgumentError",

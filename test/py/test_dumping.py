@@ -22,11 +22,9 @@ def test_every_pass_leaves_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     names = [(file.stem.split("-", 1)[1], file.suffix) for file in files]
     programs, modules = ([name for name, suffix in names if suffix == wanted] for wanted in (".txt", ".mlir"))
     assert "lower-calls" in programs
-    assert modules[-3:] == ["put-in-loops", "hold", "in-one-kernel"]
-    assert names.index(("lower-calls", ".txt")) < names.index(("in-one-kernel", ".mlir"))
+    assert "to-stablehlo" in modules
+    assert names.index(("lower-calls", ".txt")) < names.index(("to-stablehlo", ".mlir"))
     with mlir.make_ir_context():
         for file in files:
             if file.suffix == ".mlir":
                 assert "func.func" in str(ir.Module.parse(file.read_text()))
-    marked = ["xla_cpu_small_call" in file.read_text() for file in files[-3:]]
-    assert marked == [False, False, True]

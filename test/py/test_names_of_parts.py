@@ -141,9 +141,31 @@ def a_key_that_changes_later(n):
     return balls[0].x, balls[1].x, balls[1 - k].hits
 
 
+def a_row_of_an_array(n):
+    grid = np.zeros((3, 3), np.int32)
+    row = grid[1]
+    row[n % 3] = 1
+    return grid[1, 0], grid[1, 1], grid[0, 1]
+
+
+def an_item_that_another_index_finds(n):
+    rows = [np.zeros(2, np.int32), np.ones(2, np.int32)]
+    row = rows[0]
+    rows[n % 2][0] = 9
+    return row[0], row[1], rows[1][0]
+
+
+def a_row_that_grows(n):
+    grid = [[1], [2]]
+    row = grid[0]
+    row.append(n)
+    return len(grid[0]), sum(grid[0]), len(grid[1])
+
+
 RUN = [
     *(items_of_a_loop, both_of_a_zip, pairs_of_items, rows_of_lists, rows_of_an_array, items_of_dicts),
     *(attributes_of_objects, methods_of_items, in_helpers, a_key_that_changes_later),
+    *(a_row_of_an_array, an_item_that_another_index_finds, a_row_that_grows),
 ]
 
 

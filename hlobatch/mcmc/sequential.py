@@ -121,7 +121,7 @@ def smc(  # noqa: PLR0913  # the settings of the sampler
         ...     lambda key: 10 * jax.random.normal(key),
         ...     jax.random.key(0), particles=500,
         ... )
-        >>> 0.4 < (found.draws > 0).mean() < 0.6, abs(found.log_evidence + 2.71) < 0.3
+        >>> bool(0.4 < (found.draws > 0).mean() < 0.6), bool(abs(found.log_evidence + 2.71) < 0.3)
         (True, True)
     """
     began = time.perf_counter()
