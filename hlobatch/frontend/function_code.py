@@ -18,7 +18,7 @@ from typing import Any, Final
 from hlobatch.analysis.draws import is_users_class
 from hlobatch.diagnostics import HloBatchError
 from hlobatch.frontend.handlers import caught_kinds, drops_exceptions
-from hlobatch.frontend.meanings import Meanings, in_known_order, is_comprehension
+from hlobatch.frontend.meanings import Meanings, comprehension_in_known_order, is_comprehension
 from hlobatch.frontend.primitives import HELPERS
 from hlobatch.frontend.scopes import HELPER, local_names, with_parts
 from hlobatch.frontend.source import MISSING, ONE_AT_A_TIME, Source, source_of
@@ -74,16 +74,16 @@ class _Meanings(Meanings):
 def _gone_over(node: Any, written: Any) -> Any:
     """A node, of which ``written`` is the original, that refuses to go over a dict whose keys are in no known order."""
     if is_comprehension(node) and not isinstance(node, ast.SetComp):
-        return in_known_order(node)
+        return comprehension_in_known_order(node)
     match node:
-        case ast.For(_, items) | ast.Assign([ast.Tuple() | ast.List()], items) if not _is_written_out(items):
+        case ast.For(_, items) | ast.Assign([ast.Tuple() | ast.List()], items) if not _is_written_as_no_dict(items):
             new = copy.copy(node) if node is written else node
             setattr(new, "iter" if isinstance(new, ast.For) else "value", helper("__hb_in_known_order", [items], items))
             return new
     return node
 
 
-def _is_written_out(items: ast.expr) -> bool:
+def _is_written_as_no_dict(items: ast.expr) -> bool:
     """Whether an expression is a tuple, a list or a range as it is written, and so no dict."""
     is_range = isinstance(items, ast.Call) and isinstance(items.func, ast.Name) and items.func.id == "range"
     return is_range or isinstance(items, (ast.Tuple, ast.List, ast.Constant))

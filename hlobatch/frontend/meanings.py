@@ -125,7 +125,7 @@ class Meanings:
         inner = self._within(node)
         copy = with_parts(node, inner._rewritten)
         if isinstance(node, _COMPREHENSIONS):
-            copy = copy if isinstance(node, ast.SetComp) else in_known_order(copy)
+            copy = copy if isinstance(node, ast.SetComp) else comprehension_in_known_order(copy)
             has_ifs = any(generator.ifs for generator in node.generators)
             if isinstance(node, (ast.SetComp, ast.DictComp)):
                 items = _as_list(copy)
@@ -324,7 +324,7 @@ def _item(value: ast.expr, index: ast.expr, node: ast.AST) -> ast.expr:
     return helper("__hb_item", [value, index], node)
 
 
-def in_known_order(node: Any) -> Any:
+def comprehension_in_known_order(node: Any) -> Any:
     """A comprehension that refuses to go over a dict whose keys are in no known order."""
     known = [
         ast.comprehension(one.target, helper("__hb_in_known_order", [one.iter], one.iter), one.ifs, one.is_async)
