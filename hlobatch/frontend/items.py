@@ -104,12 +104,7 @@ def _lane_item(container: Any, index: Any) -> Any:
         return gathered(list(container.values()), place)
     if isinstance(container, _SEQUENCES):
         return gathered(container, index)
-    if isinstance(container, str):
-        raise UnsupportedSyntaxError(
-            "a text is indexed by a value that differs between lanes",
-            help="keep the numbers of its letters: `codes = text.encode()`, and `codes[i]` is a number.",
-        )
-    if isinstance(container, _BYTES):
+    if isinstance(container, (str, *_BYTES)):
         return gathered(list(container), index)
     check_index(index, container)
     if any(

@@ -65,8 +65,8 @@ def gone_over(site: Site, items: Any) -> Any:
     Raises:
         Learned: Its length differs between lanes, or it has very many numbers.
     """
-    differs = isinstance(items, (Collection, Choice)) and is_tracer(length(items))
-    if differs or has_many(items):
+    has_lanes_length = isinstance(items, Collection) or (isinstance(items, Choice) and is_tracer(length(items)))
+    if has_lanes_length or has_many(items):
         raise Learned(site, Looped())
     return items
 

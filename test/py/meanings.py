@@ -177,6 +177,11 @@ PRIMES.index(PRIMES[n % 6])
 (n, k, 3).index(3)
 LARGE[n % 8] ^ 1
 [[n, k], [k, n]][n % 2][n % 2]
+("hello world"[n] == "l") + ("hello world"[-n - 1] in "aeiou")
+ord("hello"[n % 5]) - ord("a")
+(["..#", "#..", ".#."][n % 3][k % 3] != "#")
+int("31415"[n % 5]) + "31415"[k % 5].isdigit()
+{"a": 1, "b": 5}.get("cabac"[n % 5], 0)
 """
 
 MATH = """

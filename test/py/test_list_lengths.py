@@ -533,6 +533,19 @@ def put_into_the_middle_of_what_may_be_full(n):
     return len(last)
 
 
+@program
+def reduced_before_the_first_item_is_known(n):
+    primes, pile = [], deque()
+    c = 2
+    while len(primes) < n:
+        few = sum(p < 4 for p in pile) + max((p for p in primes), default=0)
+        if all(c % p for p in primes):
+            primes.append(c)
+            pile.append(c + few)
+        c += 1
+    return primes[-1], sum(primes), pile[-1], next((p for p in primes if p > 4), -1), len([p for p in pile if p > 5])
+
+
 def objects_compared(n):
     points = [Point(i, 2 * i) for i in range(n)]
     return points == [Point(i, 2 * i) for i in range(n)]
