@@ -31,7 +31,7 @@ from hlobatch.analysis.identity import is_now, is_one_of, places_of
 from hlobatch.analysis.lane_failures import by_python, fails, is_there, is_wanted, surely_fails
 from hlobatch.analysis.one_of import chosen, for_each, from_table, numbers, table_of, together
 from hlobatch.analysis.optional import any_optional, is_optional
-from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
+from hlobatch.diagnostics import BatchTypeError
 from hlobatch.frontend.builtins import is_array, logical_not
 from hlobatch.frontend.lane_numbers import NUMBERS, as_index, as_number, differs, select
 from hlobatch.frontend.own_methods import by_methods
