@@ -78,10 +78,15 @@ def boxed(value: Any, static: Collection[int], attribute: Callable[[Any], Any] =
     Raises:
         UnsupportedSyntaxError: An object refers to itself.
     """
+    return _boxed(value, static, attribute, ())
 
-    def box(leaf: Any, around: tuple[int, ...]) -> Any:
+
+def _boxed(value: Any, static: Collection[int], attribute: Callable[[Any], Any], around: tuple[int, ...]) -> Any:
+    """The pytree with boxes, as a part of the objects whose ids are ``around``."""
+
+    def box(leaf: Any) -> Any:
         if is_in_own_order(leaf):
-            return in_own_order(leaf, lambda part: within(part, around))
+            return in_own_order(leaf, lambda part: _boxed(part, static, attribute, around))
         if id(leaf) in static or not is_boxable(leaf):
             return leaf
         if id(leaf) in around:
@@ -89,11 +94,9 @@ def boxed(value: Any, static: Collection[int], attribute: Callable[[Any], Any] =
                 f"an object of {type(leaf).__name__!r} refers to itself",
                 help="keep its parts in arrays or lists, and refer to them by their index.",
             )
-        own = attributes_of(leaf)
-        inner = tuple(within(attribute(part), (*around, id(leaf))) for part in own.values())
-        return Boxed(type(leaf), tuple(own), inner)
+        own, inside = attributes_of(leaf), (*around, id(leaf))
+        return Boxed(
+            type(leaf), tuple(own), tuple(_boxed(attribute(part), static, attribute, inside) for part in own.values())
+        )
 
-    def within(value: Any, around: tuple[int, ...]) -> Any:
-        return jax.tree.map(lambda leaf: box(leaf, around), value, is_leaf=is_in_own_order)
-
-    return within(value, ())
+    return jax.tree.map(box, value, is_leaf=is_in_own_order)

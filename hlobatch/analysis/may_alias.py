@@ -245,10 +245,13 @@ class Aliases:
         """The pairs after an operation, given those before it."""
         effects = self._effects(block, index, op)
         origins, alike, joined = effects.origins, effects.alike, effects.joined
-        if not origins and not alike and not joined and not any(_mentions(pair, op.defs) for pair in state):
+        if not state and not origins and not alike and not joined:
             return state
         state |= joined
-        kept = {pair for pair in state if not _mentions(pair, op.defs)}
+        written = frozenset(op.defs)
+        kept = {pair for pair in state if pair[0][0] not in written and pair[1][0] not in written}
+        if not origins and not alike and not joined and len(kept) == len(state):
+            return state
         new = _new_pairs(effects, state, op.defs)
         self.surely |= alike | _same_objects(origins, effects.views)
         for found in new | alike | joined:
@@ -325,10 +328,6 @@ def _both_ways(state: State) -> Iterator[Pair]:
 def partners(state: State, part: Part) -> set[Part]:
     """The other parts that may be the same object as a part."""
     return {other for one, other in _both_ways(state) if one == part and other != part}
-
-
-def _mentions(pair: Pair, variables: tuple[str, ...]) -> bool:
-    return pair[0][0] in variables or pair[1][0] in variables
 
 
 def _given(part: Part) -> Node | None:

@@ -7,6 +7,7 @@ array of that one trace.
 
 from __future__ import annotations
 
+import functools
 import gc
 import itertools
 import types
@@ -29,7 +30,13 @@ ATOMS: Final = (*PLAIN, type, types.ModuleType, types.CodeType, np.ndarray)
 
 def gives_values(value: Any) -> bool:
     """Whether an object is an iterator or a view of a dict, which JAX would take for a container or refuse."""
-    return isinstance(value, (Iterator, KeysView, ValuesView, ItemsView))
+    kind: Any = type(value)
+    return _are_of_values(kind)
+
+
+@functools.lru_cache(maxsize=1024)
+def _are_of_values(kind: type) -> bool:
+    return issubclass(kind, (Iterator, KeysView, ValuesView, ItemsView))
 
 
 def refuse_kept(value: Any) -> None:

@@ -257,8 +257,8 @@ def _jaxpr(function: Callable[..., list[Any]], avals: Sequence[Any]) -> Any:
             return []
 
     jaxpr = jaxpr_of(run, avals)
-    for one in told:
-        raise one
+    if told:
+        raise told.pop()  # popped, since its traceback holds ``told``
     return jaxpr
 
 

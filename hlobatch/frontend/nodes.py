@@ -6,30 +6,35 @@ All other frontend modules that handle syntax may import it; it imports none of 
 from __future__ import annotations
 
 import ast
-import functools
 from typing import Final, TypeVar
 
 Tree = TypeVar("Tree", bound=ast.AST)
 
 
 def children(node: ast.AST) -> list[ast.AST]:
-    """The nodes in the fields of a node, in order, expression contexts such as ``ast.Load`` excepted."""
+    """The nodes in the fields of a node, in order, except operators and contexts such as ``ast.Load``."""
     found = list[ast.AST]()
-    for name in _fields_with_nodes(type(node)):  # type: ignore[arg-type]  # classes are hashed
+    for name in _FIELDS[type(node)]:
         value = getattr(node, name, None)
-        if isinstance(value, ast.AST):
-            found.append(value)
-        elif isinstance(value, list):
+        if value.__class__ is list:
             found += [part for part in value if isinstance(part, ast.AST)]
+        elif isinstance(value, ast.AST):
+            found.append(value)
     return found
 
 
-_NO_NODES: Final = frozenset({"id", "ctx", "attr", "arg", "kind", "type_comment"})
+_NO_NODES: Final = frozenset({"id", "ctx", "attr", "arg", "kind", "type_comment", "op", "ops"})
 
 
-@functools.cache
-def _fields_with_nodes(kind: type[ast.AST]) -> tuple[str, ...]:
-    return tuple(name for name in kind._fields if name not in _NO_NODES)
+class _Fields(dict[type[ast.AST], tuple[str, ...]]):
+    """The names of the fields of a class of nodes that may hold nodes."""
+
+    def __missing__(self, kind: type[ast.AST]) -> tuple[str, ...]:
+        self[kind] = () if kind is ast.Constant else tuple(name for name in kind._fields if name not in _NO_NODES)
+        return self[kind]
+
+
+_FIELDS: Final = _Fields()
 
 
 def walk(node: ast.AST) -> list[ast.AST]:

@@ -178,7 +178,7 @@ def compile_primitive(
     named = {node.id for node in nodes if isinstance(node, ast.Name)}.difference(inputs)
     around = {name: source.resolve(name) for name in source.free_names if name in named}
     bound = {name: value for name, value in around.items() if value is not MISSING}
-    bound |= {name: value for known in (HELPERS, constants) for name, value in known.items() if name in named}
+    bound |= {name: known[name] for known in (HELPERS, constants) for name in sorted(named & known.keys())}
     result = ast.Return(ast.Tuple([ast.Name(n, ast.Load()) for n in outputs], ast.Load()))
     inner = _definition("__hb_code", inputs, [result])
     factory = _definition("__hb_factory", tuple(bound), [inner, ast.Return(ast.Name("__hb_code", ast.Load()))])

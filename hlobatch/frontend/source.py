@@ -12,7 +12,7 @@ import functools
 import inspect
 import threading
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
@@ -31,9 +31,6 @@ MISSING: Final = object()
 
 ONE_AT_A_TIME: Final = threading.Lock()
 """Held while syntax trees are made or compiled: CPython 3.11 fails with a ``SystemError`` where two threads do so."""
-
-_TRANSPARENT: Final = (jax.stages.Wrapped, functools._lru_cache_wrapper)
-"""Wrappers whose function may stand in for them: ``jax.jit`` and ``functools.cache``."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +119,7 @@ def plain_function(fun: Callable[..., Any]) -> types.FunctionType:
         UnsupportedSyntaxError: It is not written in Python (a builtin, a class, a callable object).
     """
     inner: Any = fun
-    while isinstance(inner, _TRANSPARENT) or hasattr(type(inner), "__hlobatch_function__"):
+    while _is_transparent(inner):
         inner = inner.__wrapped__
     if isinstance(inner, types.FunctionType):
         return inner
@@ -131,6 +128,14 @@ def plain_function(fun: Callable[..., Any]) -> types.FunctionType:
         f"{getattr(fun, '__name__', fun)!r} is a {kind}, not a Python function",
         help="pass a function written with `def` or `lambda`; wrap a method or an object in one.",
     )
+
+
+def _is_transparent(wrapper: Any) -> bool:
+    """Whether a function may stand in for its wrapper: one by ``jax.jit``, ``functools.cache`` or ``hb.batch``."""
+    if not hasattr(wrapper, "__wrapped__"):  # asked first, since JAX's class is a protocol, which is slow to ask
+        return False
+    is_of_a_library = isinstance(wrapper, (functools._lru_cache_wrapper, jax.stages.Wrapped))
+    return is_of_a_library or hasattr(type(wrapper), "__hlobatch_function__")
 
 
 def read_source(fun: types.FunctionType) -> Source:
@@ -156,7 +161,7 @@ def source_of(fun: types.FunctionType) -> Source:
             f"the source of {fun.__qualname__!r} cannot be read ({file})",
             help=_INSTEAD_OF_TYPED.get(file, "put the function in a file, and import it again if that has changed."),
         )
-    node = _find(_parsed("".join(lines), file), fun)
+    node = _find(_definitions("".join(lines), file), fun)
     return Source(fun, file, as_python_has_it(node, fun), tuple(lines))
 
 
@@ -171,28 +176,32 @@ _INSTEAD_OF_TYPED: Final = {
 """Help where the text of a function is gone, by Python's name for the file."""
 
 
+_Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+
 @functools.lru_cache(maxsize=16)
-def _parsed(text: str, file: str) -> ast.Module:
-    """The tree of a whole file, cached for further functions from it. It must not be modified."""
+def _definitions(text: str, file: str) -> Mapping[tuple[int, str], Sequence[_Definition]]:
+    """The functions and lambdas of a whole file, by first line and name. The nodes must not be modified."""
     with ONE_AT_A_TIME:
-        return ast.parse(text, filename=file)
+        tree = ast.parse(text, filename=file)
+    found: dict[tuple[int, str], list[_Definition]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Lambda):
+            found.setdefault((node.lineno, "<lambda>"), []).append(node)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+            found.setdefault((first, node.name), []).append(node)
+    return found
 
 
-def _find(tree: ast.Module, fun: types.FunctionType) -> ast.FunctionDef:
+def _find(definitions: Mapping[tuple[int, str], Sequence[_Definition]], fun: types.FunctionType) -> ast.FunctionDef:
     """The definition of a function: the one with the first line and the name of its code object."""
     line, name = fun.__code__.co_firstlineno, fun.__code__.co_name
-    lambdas = []
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == name:
-            first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
-            if first == line:
-                return node  # type: ignore[return-value]
-        if isinstance(node, ast.Lambda) and node.lineno == line:
-            lambdas.append(node)
-    if len(lambdas) > 1:
-        lambdas = [node for node in lambdas if holds(node.body, fun.__code__)][-1:]
-    if name == "<lambda>" and len(lambdas) == 1:
-        return as_definition(lambdas[0])
+    nodes = definitions.get((line, name), ())
+    if len(nodes) > 1 and name == "<lambda>":
+        nodes = [node for node in nodes if holds(node.body, fun.__code__)][-1:]  # type: ignore[arg-type]
+    if nodes:
+        return as_definition(nodes[0]) if isinstance(nodes[0], ast.Lambda) else nodes[0]  # type: ignore[return-value]
     raise UnsupportedSyntaxError(
         f"the definition of {fun.__qualname__!r} was not found at {fun.__code__.co_filename}:{line}",
         help="if the file changed after import, import it again; give a lambda a line of its own.",

@@ -15,7 +15,7 @@ import ast
 import functools
 import re
 import types
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from hlobatch.analysis.definedness import user_name
@@ -163,33 +163,37 @@ class StraightLineLowering(abc.ABC):
         for name, new in held.items():
             self.primitive([assigned(name, load(new, node), node)], [name], node, new, tests=True)
 
-    def _inputs(self, code: Sequence[ast.stmt]) -> list[str]:
-        """The variables that code reads before it assigns them.
+    def _inputs(self, code: Sequence[ast.stmt]) -> dict[str, ast.Name]:
+        """The variables that code reads before it assigns them, each with its first read.
 
         Raises:
             UndefinedVariableError: It reads a name that is not defined.
         """
-        reads = names_before(code)
-        inputs = [name for name in reads if name in self.local or name.startswith(TEMPORARY)]
-        for name, where in reads.items():
-            if name not in inputs and name not in HELPERS and name not in self.constants:
+        inputs = dict[str, ast.Name]()
+        for name, where in names_before(code).items():
+            if name in self.local or name.startswith(TEMPORARY):
+                inputs[name] = where
+            elif name not in HELPERS and name not in self.constants:
                 self._check_global(name, where)
         return inputs
 
     def _emit(
-        self, code: Sequence[ast.stmt], inputs: Sequence[str], outputs: Sequence[str], node: ast.AST, text: str
+        self,
+        code: Sequence[ast.stmt],
+        inputs: Mapping[str, ast.Name],
+        outputs: Sequence[str],
+        node: ast.AST,
+        text: str,
     ) -> None:
-        """Emit one ``PrimOp`` for code that has been rewritten to its meaning."""
-        reads = names_before(code)
-        constants = {name: value for name, value in self.constants.items() if name in reads}
+        """Emit one ``PrimOp`` for code that has been rewritten to its meaning; ``inputs`` are as in ``_inputs``."""
         self.blocks.add(
             PrimOp(
                 tuple(map(self.variable, inputs)),
                 tuple(map(self.variable, outputs)),
-                compile_primitive(self.source, code, inputs, outputs, constants),
+                compile_primitive(self.source, code, tuple(inputs), outputs, self.constants),
                 _SITE.sub("", text).replace(HELPER, "").replace(TEMPORARY, "$"),
                 location=self.location(node),
-                read_at=tuple(self.location(reads[name]) for name in inputs),
+                read_at=tuple(map(self.location, inputs.values())),
             )
         )
 
@@ -218,7 +222,7 @@ class StraightLineLowering(abc.ABC):
         """Note that straight-line code fails in some lanes, and has to be followed by a test."""
 
     def _changed_in_place(
-        self, by_methods: frozenset[str], inputs: Sequence[str], outputs: Sequence[str], node: ast.AST
+        self, by_methods: frozenset[str], inputs: Iterable[str], outputs: Sequence[str], node: ast.AST
     ) -> list[str]:
         """Variables that code reads, does not assign, and changes in place by a method or through a callee."""
         found = [n for n in inputs if n not in outputs and (n in by_methods or self._is_changed(n, node))]

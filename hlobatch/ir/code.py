@@ -8,7 +8,7 @@ subject.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -21,12 +21,13 @@ import numpy as np
 from hlobatch._jax import ClosedJaxpr, is_debug_effect, is_key, jaxpr_as_fun, subjaxprs, subjaxprs_of
 from hlobatch.ir.evaluation import inlined
 from hlobatch.ir.types import Type, rebuilt
+from hlobatch.ir.value import WithoutVirtual
 
 KEYS: Final = "key<fry>"
 """The dtype of typed keys of JAX's default generator, which ``jax.vmap`` batches lane by lane."""
 
 
-class Code(ABC):
+class Code(metaclass=WithoutVirtual):
     """The code of a primitive. The defaults here hold for code of which nothing is known."""
 
     @abstractmethod

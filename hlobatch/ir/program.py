@@ -111,13 +111,15 @@ class Block:
     @property
     def successors(self) -> tuple[str, ...]:
         """Names of the blocks that control may pass to within this graph (``HALT`` for its exit)."""
+        if not self.asked:
+            return self.terminator.successors
         asked = dict(self.asked)
 
         def ends(names: Iterable[str]) -> Iterator[str]:
             for name in names:
                 yield from ends(asked[name].successors) if name in asked else (name,)
 
-        return tuple(dict.fromkeys(ends(self.terminator.successors))) if asked else self.terminator.successors
+        return tuple(dict.fromkeys(ends(self.terminator.successors)))
 
     @property
     def targets(self) -> tuple[str, ...]:
