@@ -26,9 +26,9 @@ import numpy as np
 from hlobatch.analysis.boxes import attributes_of, is_boxable
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.ir.boxed import is_in_own_order
-from hlobatch.ir.choice import Choice
-from hlobatch.ir.maybe import Maybe, Present
+from hlobatch.ir.maybe import Maybe
 from hlobatch.ir.patterns import opened, parts_of
+from hlobatch.ir.value import is_value
 from hlobatch.ir.walk import walked
 
 Path = tuple[int, ...]
@@ -302,10 +302,8 @@ def _items(part: Any, notes: _Notes) -> Iterator[Any]:
 
 def mutable_parts(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
     """The parts of a value that can change: containers, and arrays with dimensions."""
-    if isinstance(value, (Maybe, Present)):
-        yield from mutable_parts(value.value, path)
-        return
-    if isinstance(value, Choice):  # its objects cannot change
+    if is_value(value) and value.hb_inside is not value:
+        yield from mutable_parts(value.hb_inside, path)
         return
     if isinstance(value, (jax.Array, np.ndarray)):
         if value.ndim:

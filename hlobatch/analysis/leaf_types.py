@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import enum
 from typing import Any
 
 import jax
 import numpy as np
 
-from hlobatch.ir.types import Leaf, Static, TensorType, Type
+from hlobatch.ir.types import Leaf, Static, TensorType, Type, number_kind
 
 
 def leaf_type(value: Any) -> Leaf:
@@ -22,13 +21,6 @@ def leaf_type(value: Any) -> Leaf:
 def is_scalar(leaf: Leaf) -> bool:
     """Whether a leaf is a static Python number, which can be stored as a tensor."""
     return isinstance(leaf, Static) and number_kind(leaf.value) is not None
-
-
-def number_kind(value: Any) -> type | None:
-    """The class of Python number that a value has, ``int`` for members of an ``IntEnum``; None if it is no number."""
-    if isinstance(value, enum.IntEnum):
-        return int
-    return type(value) if type(value) in (bool, int, float, complex) else None
 
 
 def widened_leaf(leaf: Leaf) -> Leaf:

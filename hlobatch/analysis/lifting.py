@@ -21,17 +21,15 @@ import jax.numpy as jnp
 
 from hlobatch.analysis.one_of import each
 from hlobatch.ir.choice import Choice
-from hlobatch.ir.maybe import Maybe
 from hlobatch.ir.patterns import INSIDE, remade
-from hlobatch.ir.types import Static, TensorType, Type
-from hlobatch.ir.value import Value
+from hlobatch.ir.types import Static, TensorType, Type, is_leaf
+from hlobatch.ir.value import Value, is_value
 
 
 def differs_by_lane(type_: Type) -> bool:
     """Whether a type has a part that is None, or one of several objects, depending on the lane."""
-    kinds = (Maybe, Choice, TensorType, Static)
-    leaves = jax.tree.leaves(type_.tensors, is_leaf=lambda part: isinstance(part, kinds))
-    return any(isinstance(leaf, (Maybe, Choice)) for leaf in leaves)
+    parts = jax.tree.leaves(type_.tensors, is_leaf=lambda part: is_leaf(part) or (is_value(part) and part.hb_differs))
+    return any(is_value(part) and part.hb_differs for part in parts)
 
 
 def may_need_lift(held: Type) -> bool:

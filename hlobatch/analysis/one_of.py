@@ -25,7 +25,6 @@ from hlobatch.analysis.boxes import attributes_of, boxed, is_boxable
 from hlobatch.analysis.carriers import in_words
 from hlobatch.analysis.identity import is_one_of
 from hlobatch.analysis.lane_failures import fails, is_pythons, surely_fails, where
-from hlobatch.analysis.leaf_types import number_kind
 from hlobatch.analysis.optional import another, as_optional, is_opened, is_optional, is_present, optional, there_alone
 from hlobatch.analysis.whole_numbers import holding_all
 from hlobatch.diagnostics import BatchTypeError, HloBatchError
@@ -34,6 +33,7 @@ from hlobatch.ir.boxed import Boxed, object_of
 from hlobatch.ir.choice import Choice, holds, moved
 from hlobatch.ir.patterns import INSIDE, are_alike, opened, remade
 from hlobatch.ir.sameness import are_same
+from hlobatch.ir.types import number_kind
 
 MOST_ITEMS: Final = 10_000
 """Most items, of all objects together, that are put into one table."""

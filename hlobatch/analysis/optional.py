@@ -33,7 +33,7 @@ from hlobatch.ir.boxed import Boxed, leaves_of, mapped, object_of, unboxed
 from hlobatch.ir.choice import Choice, holds, without_none
 from hlobatch.ir.code import Code
 from hlobatch.ir.growing import Growing
-from hlobatch.ir.maybe import Maybe, Present
+from hlobatch.ir.maybe import Maybe
 
 _given: contextvars.ContextVar[dict[int, Maybe]] = contextvars.ContextVar("hlobatch_optional")
 """By id, the objects that the code being traced was given in place of a ``Maybe``."""
@@ -178,7 +178,7 @@ class NotNone(Code):
 def _not_none(value: Any) -> Any:
     if isinstance(value, Choice):
         return without_none(value)
-    return Present(value) if is_optional(value) else value
+    return Maybe(True, value) if is_optional(value) else value
 
 
 # Running code
@@ -245,7 +245,7 @@ class _Arguments:
         return mapped(self._closed_part, value, self._is_known) if self.known else value
 
     def _is_known(self, part: Any) -> bool:
-        return isinstance(part, Present) or id(part) in self.known
+        return isinstance(part, Maybe) or id(part) in self.known
 
     def _closed_part(self, part: Any) -> Any:
-        return part.value if isinstance(part, Present) else self.known.get(id(part), part)
+        return part.value if isinstance(part, Maybe) else self.known.get(id(part), part)

@@ -8,6 +8,7 @@ Python numbers adopt the dtype of an array they meet, as everywhere in JAX; two 
 from __future__ import annotations
 
 import enum
+import functools
 from typing import Any, Final
 
 import jax
@@ -21,7 +22,6 @@ from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.maybe import Maybe
 from hlobatch.ir.patterns import INSIDE, are_alike, parts_of, remade
-from hlobatch.ir.sameness import are_same
 from hlobatch.ir.types import Leaf, Static, TensorType, Type, is_leaf
 
 _KINDS: Final = (np.bool_, np.integer, np.floating, np.complexfloating)
@@ -88,7 +88,7 @@ def join(left: Type, right: Type, *, optional: bool = False) -> Type:
             joined = Type(remade(_above, left.tensors, right.tensors))
         except EndlessError:
             raise
-        except DisagreementError:
+        except (DisagreementError, BatchTypeError):
             raise reason from None
         if not optional:
             raise NoneError(str(reason)) from None
@@ -124,27 +124,27 @@ def _above(left: Any, right: Any) -> Any:
     # Beside a number, a member of an `IntEnum` is an integer.
     if any(isinstance(side, TensorType) or (isinstance(side, Static) and is_scalar(side)) for side in (left, right)):
         left, right = map(as_number, (left, right))
-    if all(isinstance(side, Choice) or side is None or _is_object(side) for side in (left, right)):
-        return _choice(left, right)
-    # A value beside None, or beside a value that may be None, may be None.
-    sides = [side for side in (left, right) if side is not None]
-    values = [side.value if isinstance(side, Maybe) else side for side in sides]
-    if len(sides) == 1 or any(isinstance(side, Maybe) for side in sides):
-        value = values[0] if len(values) == 1 else remade(_above, *values)
-        leaves = jax.tree.leaves(value, is_leaf=is_leaf)
-        depth = _depth(value)
-        if depth > MOST_INSIDE or (depth >= LEAST_INSIDE_OF_A_TREE and len(leaves) > MOST_LEAVES_OF_A_TREE):
-            raise EndlessError("one holds a value or None, that another, and so on without end")
-        if not leaves or not all(
-            is_scalar(leaf) or (isinstance(leaf, TensorType) and not leaf.is_key) for leaf in leaves
-        ):
-            raise DisagreementError("there is nothing that can stand for None")
-        return Maybe(TensorType(np.dtype(bool)), jax.tree.map(widened_leaf, value, is_leaf=is_leaf))
+    inside = functools.partial(remade, _above)
+    if (joined := OneOf.hb_join(left, right, inside, _beside_none)) is not NotImplemented:
+        return joined
+    if (joined := Maybe.hb_join(left, right, inside, _beside_none)) is not NotImplemented:
+        return joined
     if is_leaf(left) and is_leaf(right):
         return _join_leaves(left, right)
     if not are_alike(left, right):
         raise DisagreementError("they are of different kinds")
     return INSIDE
+
+
+def _beside_none(value: Any) -> Any:
+    """The type of a value that may be None, with numbers as tensors."""
+    leaves = jax.tree.leaves(value, is_leaf=is_leaf)
+    depth = _depth(value)
+    if depth > MOST_INSIDE or (depth >= LEAST_INSIDE_OF_A_TREE and len(leaves) > MOST_LEAVES_OF_A_TREE):
+        raise EndlessError("one holds a value or None, that another, and so on without end")
+    if not leaves or not all(is_scalar(leaf) or (isinstance(leaf, TensorType) and not leaf.is_key) for leaf in leaves):
+        raise DisagreementError("there is nothing that can stand for None")
+    return jax.tree.map(widened_leaf, value, is_leaf=is_leaf)
 
 
 def _depth(pattern: Any) -> int:
@@ -164,24 +164,6 @@ def as_number(pattern: Any) -> Any:
     if isinstance(pattern, Choice) and all(isinstance(value, enum.IntEnum) for value in pattern.hb_objects):
         return widened_leaf(Static(0))
     return pattern
-
-
-def _is_object(pattern: Any) -> bool:
-    return isinstance(pattern, Static) and not is_scalar(pattern)
-
-
-def _choice(left: Any, right: Any) -> Any:
-    """The pattern of a choice among the objects of both sides."""
-    sides = [side.hb_objects if isinstance(side, Choice) else (side and side.value,) for side in (left, right)]
-    objects = list(sides[0])
-    objects += [one for one in sides[1] if not any(are_same(one, other) for other in objects)]
-    if len(objects) > MOST_CHOICES:
-        raise DisagreementError("there are too many objects")
-    return OneOf(TensorType(np.dtype(np.int32)), tuple(objects))
-
-
-MOST_CHOICES: Final = 64
-"""Most Python objects that a variable may be one of."""
 
 
 def _join_leaves(left: Leaf, right: Leaf) -> Leaf:

@@ -12,12 +12,15 @@ from typing import Any, Final
 import jax.numpy as jnp
 import numpy as np
 
+from hlobatch.diagnostics import BatchTypeError
 from hlobatch.ir.carrier import Carrier
 from hlobatch.ir.sameness import are_same
-from hlobatch.ir.types import Static
+from hlobatch.ir.types import Static, TensorType, number_kind
 
 MOST_SHOWN: Final = 8
 """Number of objects that the printed type of a choice names; the rest are counted."""
+MOST_CHOICES: Final = 64
+"""Most Python objects that a variable may be one of."""
 
 
 class Choice(Carrier):
@@ -31,6 +34,7 @@ class Choice(Carrier):
     __slots__ = ("hb_index", "hb_objects")
     hb_index: Any
     hb_objects: tuple[Any, ...]
+    hb_differs = True
 
     def __init__(self, index: Any, objects: tuple[Any, ...]) -> None:
         object.__setattr__(self, "hb_index", index)
@@ -39,6 +43,21 @@ class Choice(Carrier):
     def hb_known(self, known: Callable[[Any], Any]) -> Any:
         del known  # the objects are Python's own
         return self.hb_objects[int(self.hb_index)]
+
+    @classmethod
+    def hb_join(cls, left: Any, right: Any, join: Callable[[Any, Any], Any], held: Callable[[Any], Any]) -> Any:
+        del join, held
+        first, others = _objects(left), _objects(right)
+        if first is None or others is None:
+            return NotImplemented
+        objects = (*first, *(one for one in others if not any(are_same(one, known) for known in first)))
+        if len(objects) > MOST_CHOICES:
+            raise BatchTypeError("there are too many objects")
+        return cls(TensorType(np.dtype(np.int32)), objects)
+
+    @property
+    def hb_inside(self) -> Any:
+        return None  # its objects do not change
 
     def hb_text(self, text: Callable[[Any], str]) -> str:
         more = len(self.hb_objects[MOST_SHOWN:])
@@ -51,6 +70,15 @@ class Choice(Carrier):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.hb_index, self.hb_objects)
+
+
+def _objects(type_: Any) -> tuple[Any, ...] | None:
+    """The objects that a value of a type is one of; None if it may be something else."""
+    if isinstance(type_, Choice):
+        return type_.hb_objects
+    if isinstance(type_, Static) and number_kind(type_.value) is None:
+        return (type_.value,)
+    return (None,) if type_ is None else None
 
 
 def position(choice: Choice, value: Any) -> int:

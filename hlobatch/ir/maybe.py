@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
+from hlobatch.ir.types import TensorType
 from hlobatch.ir.value import Value
 
 
@@ -28,12 +30,25 @@ class Maybe(Value):
 
     is_there: Any
     value: Any
+    hb_differs: ClassVar[bool] = True
 
     def hb_known(self, known: Callable[[Any], Any]) -> Any:
         return known(self.value) if self.is_there else None
 
     def hb_truth(self, truth: Callable[[Any], Any]) -> Any:
         return jnp.logical_and(self.is_there, truth(self.value))
+
+    @classmethod
+    def hb_join(cls, left: Any, right: Any, join: Callable[[Any, Any], Any], held: Callable[[Any], Any]) -> Any:
+        sides = [side for side in (left, right) if side is not None]
+        if len(sides) == 2 and not any(isinstance(side, cls) for side in sides):
+            return NotImplemented
+        values = [side.value if isinstance(side, cls) else side for side in sides]
+        return cls(TensorType(np.dtype(bool)), held(values[0] if len(values) == 1 else join(*values)))
+
+    @property
+    def hb_inside(self) -> Any:
+        return self.value
 
     def hb_text(self, text: Callable[[Any], str]) -> str:
         return f"{text(self.value)} or None"
@@ -44,14 +59,3 @@ class Maybe(Value):
         if isinstance(value, Maybe):
             return Maybe(value.is_there, hold(self.value, value.value))
         return Maybe(jnp.bool_(True), hold(self.value, value))
-
-
-@dataclass(frozen=True, eq=False)
-class Present:
-    """A value that code returns where a variable may be None, and that is not None.
-
-    Attributes:
-        value: The value.
-    """
-
-    value: Any

@@ -9,6 +9,7 @@ Tensors. … The shape excludes the batch dimension."
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -98,6 +99,13 @@ class Static:
 
 
 Leaf = TensorType | Static
+
+
+def number_kind(value: Any) -> type | None:
+    """The class of Python number that a value has, ``int`` for members of an ``IntEnum``; None if it is no number."""
+    if isinstance(value, enum.IntEnum):
+        return int
+    return type(value) if type(value) in (bool, int, float, complex) else None
 
 
 def is_leaf(part: Any) -> TypeGuard[Leaf]:

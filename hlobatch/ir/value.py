@@ -28,6 +28,8 @@ class Value(metaclass=WithoutVirtual):
     """A value of one of these kinds, or the type of one."""
 
     __slots__ = ()
+    hb_differs: ClassVar[bool] = False
+    """Whether it is None, or one of several objects, depending on the lane."""
 
     @abstractmethod
     def hb_known(self, known: Callable[[Any], Any]) -> Any:
@@ -53,6 +55,24 @@ class Value(metaclass=WithoutVirtual):
         """
         kind = getattr(type(self), "python", type(self))
         return f"{kind.__name__}({', '.join(map(text, jax.tree.leaves(self)))})"
+
+    @classmethod
+    def hb_join(cls, left: Any, right: Any, join: Callable[[Any, Any], Any], held: Callable[[Any], Any]) -> Any:
+        """The least type of this kind above two types that differ; ``NotImplemented`` if there is none.
+
+        Args:
+            left: A part of one type, in the form of ``Type.tensors``.
+            right: The part of another type in its place.
+            join: Joins types inside of these.
+            held: Checks that a type can be a part of this kind, and widens it so that it can.
+        """
+        del left, right, join, held
+        return NotImplemented
+
+    @property
+    def hb_inside(self) -> Any:
+        """The value in which the objects are that code may change in place; None if there are none."""
+        return self
 
     def hb_hold(self, value: Any, hold: Callable[[Any, Any], Any]) -> Any:
         """A value converted to what a variable of this type holds; ``INSIDE`` if it is of this kind already.

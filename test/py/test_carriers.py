@@ -76,7 +76,7 @@ KINDS = {
     "made": ("Point(1, n) if n < 1 else Point(n, 2)", "Point(1, 0)", "Point(3, 2)", "Point"),
     "tuple": (SEVERAL, '("a", 1)', '("b", 2)', "tuple"),
     "none_number": ("None if n < 1 else n", "None", "3", "int"),
-    "none_text": (SEVERAL, "None", '"b"', "str"),
+    "none_text": (SEVERAL, "None", '"bc"', "str"),
     "none_object": (SEVERAL, "None", "Unit(2)", "Unit"),
     "none_item": ("(None, 1) if n < 1 else (n, 2)", "(None, 1)", "(3, 2)", "tuple"),
     "lane_range": ("range(n)", "range(0)", "range(3)", "range"),

@@ -16,9 +16,11 @@ import pytest
 
 import hlobatch as hb
 from hlobatch.analysis.growing_kinds import KINDS, growing
+from hlobatch.analysis.identity import mutable_parts
 from hlobatch.analysis.leaf_types import leaf_type
 from hlobatch.analysis.lifting import lift
 from hlobatch.analysis.one_of import OneOf
+from hlobatch.analysis.type_join import DisagreementError, join
 from hlobatch.frontend.builtins import truth
 from hlobatch.frontend.lane_ranges import LaneRange
 from hlobatch.frontend.members import Bits
@@ -136,6 +138,25 @@ def test_a_variable_of_its_type_holds_it_and_what_python_has_in_its_place(value:
         np.testing.assert_array_equal(np.asarray(one), np.asarray(other))
     if not isinstance(value, (Boxed, LaneRange, Bits)):  # which JAX takes for leaves, or which are made where they are
         assert in_python(lift(python, held)) == python
+
+
+@pytest.mark.parametrize(("value", "python"), SAMPLES, ids=IDS)
+def test_its_type_beside_none_holds_both_or_is_refused(value: Value, python: Any) -> None:
+    try:
+        above = join(type_of(value), Type(None), optional=True)
+    except DisagreementError:
+        assert isinstance(value, (Collection, Bits))  # these may be refused
+        return
+    assert in_python(lift(None, above)) is None
+    assert in_python(lift(value, above)) == python
+
+
+@pytest.mark.parametrize(("value", "python"), SAMPLES, ids=IDS)
+def test_what_may_be_none_can_change_where_its_value_can(value: Value, python: Any) -> None:
+    del python
+    inside = list(mutable_parts(value))
+    assert [path for path, _ in mutable_parts(Maybe(jnp.bool_(True), value))] == [path for path, _ in inside]
+    assert not any(isinstance(part, (OneOf, Maybe)) for _, part in inside)
 
 
 @pytest.mark.parametrize(("value", "python"), COLLECTIONS, ids=names_of(COLLECTIONS))
