@@ -50,6 +50,12 @@ class ReadPrograms(Programs):
             return lowered_program(self.with_calls, self.options.optimizations)
         return self.specialized if len(self.specialized.var_alloc) > len(self.shared) else allocate(self.specialized)
 
+    @cached_property
+    def of_a_lane(self) -> Program:
+        # Branches of a program with explicit stacks cannot be left as they were: the passes that did convert them, or
+        # did not, are behind it.
+        return super().of_a_lane if _has_calls(self.specialized) else self.of_a_gang
+
 
 @dataclass(frozen=True, eq=False)
 class ModulePlan(Plan):

@@ -142,6 +142,8 @@ def smc(  # noqa: PLR0913  # the settings of the sampler
     leaves, structure = jax.tree.flatten(of_density)
     types = structure, tuple((leaf.shape, leaf.dtype) for leaf in leaves)
     followed = is_followed_for(density, parameters, types, True)
+    if followed:
+        density = in_lanes(density)
     shape = Shape(parameters, dense, False, True, True, max_depth, followed, ())
     programs = programs_for(density, shape)
     keys = programs.keys(key, count, moves)
@@ -169,6 +171,12 @@ def tempered_by(log_prior: Callable[[Any], Any], log_likelihood: Callable[..., A
         return log_prior(parameters) + temperature * log_likelihood(parameters, *data)
 
     return density
+
+
+@functools.lru_cache(maxsize=16)
+def in_lanes(density: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns the density as a function that lanes run: a program follows calls into no other function of hlobatch."""
+    return hb.batch(density)
 
 
 @kept
