@@ -37,7 +37,7 @@ from hlobatch.analysis.draws import (
 )
 from hlobatch.analysis.mutation import Namespace, Part, cell_content, class_attributes, content, named, position
 from hlobatch.analysis.own_code import functions_in
-from hlobatch.ir.walk import PLAIN, around, attributes, code_within, defaults, walked
+from hlobatch.ir.walk import PLAIN, around, attributes, code_within, defaults, is_filled, walked
 
 MOST_PARTS_COMPARED: Final = 1_000
 """Most objects searched for mutable parts of an object, the nearest first."""
@@ -182,9 +182,17 @@ def _does_not_change(item: Any) -> bool:
     return isinstance(item, _ATOMS) or _is_the_compilers(type(item))
 
 
-def _is_the_compilers(kind: type) -> bool:
-    """Whether a class is one of the compiler's own."""
-    return kind.__module__.startswith("hlobatch.") and not kind.__module__.startswith("hlobatch.mcmc")
+def _is_the_compilers(kind: Any) -> bool:
+    """Whether a class or a function is one of the compiler's own."""
+    module = kind.__module__ or ""  # a function may have none
+    return module.startswith("hlobatch.") and not module.startswith("hlobatch.mcmc")
+
+
+def _holds_the_compilers(cell: types.CellType) -> bool:
+    """Whether a variable holds a function or an object of the compiler's, which compiled code is given."""
+    held = cell.cell_contents if is_filled(cell) else None
+    is_function = isinstance(held, types.FunctionType) and not held.__closure__
+    return _is_the_compilers(held if is_function else type(held))
 
 
 def _readers(item: Any) -> Iterator[Callable[[Any], Any]]:
@@ -274,7 +282,8 @@ def _named_by(function: types.FunctionType, names: frozenset[str]) -> Iterator[N
             yield from _in_module(value, _names_in(function.__code__))
         else:
             yield name, value
-    yield from zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    yield from ((name, cell) for name, cell in cells if not _holds_the_compilers(cell))
     yield from defaults(function).items()
 
 

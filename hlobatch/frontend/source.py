@@ -21,6 +21,7 @@ import jax
 
 from hlobatch.diagnostics import UNKNOWN, Location, UnsupportedSyntaxError
 from hlobatch.frontend.files import file_of, is_users, lines_of
+from hlobatch.frontend.nodes import walk
 from hlobatch.frontend.private_names import as_python_has_it
 from hlobatch.frontend.support import refusal
 from hlobatch.frontend.typed_code import PROGRAM, PROMPTS
@@ -185,7 +186,7 @@ def _definitions(text: str, file: str) -> Mapping[tuple[int, str], Sequence[_Def
     with ONE_AT_A_TIME:
         tree = ast.parse(text, filename=file)
     found: dict[tuple[int, str], list[_Definition]] = {}
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Lambda):
             found.setdefault((node.lineno, "<lambda>"), []).append(node)
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
