@@ -15,7 +15,7 @@ from typing import Any, Concatenate, Final, Generic, ParamSpec, Protocol, Self, 
 import jax
 import numpy as np
 
-from hlobatch._jax import is_tracer, is_tracing, looked_for, tracing_context
+from hlobatch._jax import is_at_once, is_tracer, is_tracing, looked_for, tracing_context
 from hlobatch.analysis.facts import Facts
 from hlobatch.analysis.surroundings import UNCHANGING
 from hlobatch.analysis.tracing import is_one_lane
@@ -36,6 +36,7 @@ from hlobatch.runtime.execute import Outcome, execute, trace
 from hlobatch.runtime.foreign_options import refused
 from hlobatch.runtime.garbage import seldom_collected
 from hlobatch.runtime.kept import Kept, Made
+from hlobatch.runtime.kernel_by_itself import UNKNOWN
 from hlobatch.runtime.long_runs import RunState
 from hlobatch.runtime.pickling import reduced, restore
 from hlobatch.runtime.plan import Plan
@@ -203,9 +204,10 @@ class BatchedFunction(Generic[P, R]):
         error: HloBatchError
         try:  # a decorator would make a prepared call a fifth slower
             made = self._kept.latest
-            known = None if kwargs or _disabled.get() else made.shortcuts.look_up_arrays(args)
-            if known is not None and made.is_current():
-                return known(args)  # type: ignore[no-any-return]  # R, by the function's annotation
+            if not kwargs and is_at_once() and not _disabled.get() and made.is_current():
+                result = made.shortcuts.called(args)
+                if result is not UNKNOWN:
+                    return result  # type: ignore[no-any-return]  # R, by the function's annotation
             return self._call(args, kwargs)  # type: ignore[no-any-return]
         except HloBatchError as wrong:
             if not is_outgrown(wrong):

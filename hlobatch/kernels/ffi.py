@@ -19,6 +19,7 @@ class Directory:
 
     Attributes:
         address: The address of the cell with the table's address.
+        stops: One number: how many calls have left an input unfinished, or failed.
     """
 
     def __init__(self) -> None:
@@ -26,6 +27,7 @@ class Directory:
         self._records: dict[int, int] = {}
         self._tables: list[np.ndarray[Any, Any]] = []  # old tables are kept: a handler may still be reading one
         self.address: int = self._cell.ctypes.data
+        self.stops = np.zeros(1, np.int64)
         self._make(2)
 
     def add(self, key: int, record: int) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import starmap
+from operator import itemgetter
 from time import perf_counter
 from typing import Any
 
@@ -22,7 +23,7 @@ from hlobatch.runtime import nans
 from hlobatch.runtime.course import Course, Part
 from hlobatch.runtime.division import Division, Start, divide
 from hlobatch.runtime.emissions import emit_within
-from hlobatch.runtime.kernel_by_itself import by_itself, is_called_so
+from hlobatch.runtime.kernel_by_itself import Prepared, by_itself, is_called_so
 from hlobatch.runtime.kernel_plan import check_kernel, form_of, runner_of, runs_as_kernel
 from hlobatch.runtime.leaving import in_a_stretch
 from hlobatch.runtime.plan import Plan, Room
@@ -76,10 +77,14 @@ def execute(plan: Plan, inputs: Sequence[Any], *, stats: bool = False) -> Outcom
     return outcome
 
 
-def prepared(plan: Plan, inputs: Sequence[Any]) -> Callable[[Sequence[Any]], Any]:
-    """A function that runs batches with types, size and place like ``inputs``, and returns the user's result."""
-    if runs_as_kernel(plan, inputs):
-        return _prepared_kernel(plan, inputs)
+def prepared(plan: Plan, inputs: Sequence[Any]) -> Prepared:
+    """Functions that run batches with types, size and place like ``inputs``, and return the user's result."""
+    is_kernel = runs_as_kernel(plan, inputs)
+    return _prepared_kernel(plan, inputs) if is_kernel else Prepared(_prepared_loop(plan, inputs))
+
+
+def _prepared_loop(plan: Plan, inputs: Sequence[Any]) -> Callable[[Sequence[Any]], Any]:
+    """The same as ``prepared``, for a plan that runs in XLA's loop."""
     division, out_type = divide(plan, inputs), plan.out_type
     if plan.options.is_watched or division.threads > 1 or not out_type.is_stored_as_it_is or plan.has_effects:
         return lambda inputs: plan.result(_run(division, inputs).results)
@@ -91,19 +96,18 @@ def prepared(plan: Plan, inputs: Sequence[Any]) -> Callable[[Sequence[Any]], Any
     return lambda inputs: treedef.unflatten(entry(*captured, *inputs))  # no stop to check saves ten microseconds
 
 
-def _prepared_kernel(plan: Plan, inputs: Sequence[Any]) -> Callable[[Sequence[Any]], Any]:
+def _prepared_kernel(plan: Plan, inputs: Sequence[Any]) -> Prepared:
     """The same as ``prepared``, for a plan that runs as a kernel."""
     out_type = plan.out_type
     is_here = plan.programs.policies.target.is_host and is_called_so()
     if plan.has_effects or plan.options.is_watched or any(looked_for()) or not is_here:
-        return lambda inputs: plan.result(execute(plan, inputs).results)
-    call, count = by_itself(plan, inputs), len(out_type.tensor_leaves)
+        return Prepared(lambda inputs: plan.result(execute(plan, inputs).results))
     if not out_type.is_stored_as_it_is:
-        return lambda inputs: plan.result(call(inputs))
+        return by_itself(plan, inputs, plan.result)
     if jax.tree_util.treedef_is_leaf(out_type.treedef):
-        return lambda inputs: call(inputs)[0]
-    unflatten = out_type.treedef.unflatten
-    return lambda inputs: unflatten(call(inputs)[:count])
+        return by_itself(plan, inputs, itemgetter(0))
+    unflatten, count = out_type.treedef.unflatten, len(out_type.tensor_leaves)
+    return by_itself(plan, inputs, lambda results: unflatten(results[:count]))
 
 
 def _by_kernel(plan: Plan, inputs: Sequence[Any], *, stats: bool) -> Outcome:
@@ -177,8 +181,8 @@ def at_once(plan: Plan, inputs: Sequence[Any]) -> Sequence[Any]:
     if not is_plain or any(looked_for()) or not plan.batch_size(inputs):
         return execute(plan, inputs).results
     key = tuple((x.shape, x.dtype, getattr(x, "sharding", None)) for x in inputs)
-    prepared_run = plan.executable(("at once", key), lambda: prepared(plan, inputs))
-    return plan.out_type.flatten(prepared_run(inputs))
+    run = plan.executable(("at once", key), lambda: prepared(plan, inputs).run)
+    return plan.out_type.flatten(run(inputs))
 
 
 def trace(plan: Plan, inputs: Sequence[Any], captured: Sequence[Any] | None = None) -> Arrays:

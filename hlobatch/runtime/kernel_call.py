@@ -31,6 +31,11 @@ TARGET: Final = "hlobatch_kernel"
 """The handler's name, under which XLA finds it."""
 
 
+def stops() -> memoryview:
+    """The number of calls so far in which some input had no result, in one word that any thread may change."""
+    return _directory.stops.data
+
+
 def check_registered() -> None:
     """Register the handler with XLA, once.
 

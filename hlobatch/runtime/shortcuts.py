@@ -19,10 +19,11 @@ from typing import Any, Final
 import jax
 import numpy as np
 
-from hlobatch._jax import abstract, is_at_once, is_key, tracing_context, words_of
+from hlobatch._jax import abstract, is_key, tracing_context, words_of
 from hlobatch.ir.types import metadata_of
 from hlobatch.runtime.arguments import Call
 from hlobatch.runtime.execute import prepared
+from hlobatch.runtime.kernel_by_itself import UNKNOWN, Prepared
 from hlobatch.runtime.places import has_several_devices
 from hlobatch.runtime.plan import Plan
 
@@ -38,18 +39,27 @@ class Shortcuts:
     Attributes:
         runs: The prepared run for each key.
         of_arrays: By the abstract values of positional arrays, the JAX settings and the prepared run.
+        run_if_alike: Of the latest of these runs, the function that finds out by itself whether a call is alike.
     """
 
     runs: dict[Any, Run] = field(default_factory=dict)
-    of_arrays: dict[Any, tuple[Any, Run]] = field(default_factory=dict)
+    of_arrays: dict[Any, tuple[Any, Prepared]] = field(default_factory=dict)
+    run_if_alike: Run | None = None
 
-    def look_up_arrays(self, args: Sequence[Any]) -> Run | None:
-        """The shortcut of a call without keywords, or None; all arguments have to be concrete JAX arrays."""
+    def called(self, args: Sequence[Any]) -> Any:
+        """The user's result of a call without keywords while nothing is traced; ``UNKNOWN`` if it has no shortcut."""
+        if self.run_if_alike is not None:
+            result = self.run_if_alike(args)
+            if result is not UNKNOWN:
+                return result
         try:
-            context, run = self.of_arrays[tuple(map(abstract, args))]
+            context, found = self.of_arrays[tuple(map(abstract, args))]
         except (AttributeError, KeyError):  # not an array, or of a type without a shortcut
-            return None
-        return run if context == tracing_context() and is_at_once() else None
+            return UNKNOWN
+        if context != tracing_context():
+            return UNKNOWN
+        self.run_if_alike = found.run_if_alike
+        return found.run(args)
 
     def look_up(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, list[Any], Run | None]:
         """A call's key (None if it can have no shortcut), its arrays as stored, and its prepared run, or None."""
@@ -79,15 +89,17 @@ class Shortcuts:
             return
         passed_on = (a is b or (is_key(a) and words_of(a) is b) for a, b in zip(call.arrays, leaves, strict=True))
         if all(passed_on) and all(map(_is_stored_so, leaves)):
-            self.runs[key] = run = prepared(plan, leaves)
+            found = prepared(plan, leaves)
+            self.runs[key] = found.run
             treedef, _, described, context = key
             if treedef == jax.tree.structure((tuple(leaves), {})):
-                self.of_arrays[described] = context, run  # never found if more than abstract values is in the key
+                self.of_arrays[described] = context, found  # never found if more than abstract values is in the key
 
     def forget(self) -> None:
         """Forget all shortcuts, because calls are to be run differently from now on."""
         self.runs.clear()
         self.of_arrays.clear()
+        self.run_if_alike = None
 
 
 def _metadata(treedef: Any, leaves: Sequence[Any]) -> tuple[Any, ...]:
