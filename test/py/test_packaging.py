@@ -3,6 +3,7 @@
 import ast
 import graphlib
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -91,3 +92,62 @@ def imported_by(file: Path) -> set[str]:
 def test_the_frontend_has_no_circles_of_imports() -> None:
     files = (Path(hlobatch.__file__).parent / "frontend").glob("*.py")
     graphlib.TopologicalSorter({file.stem: imported_by(file) for file in files}).prepare()
+
+
+# What decides
+
+
+DECIDING_BY_TEXT = {
+    "_jax.is_out_of_memory",  # XLA has one class for all errors of a run
+    "export._run",
+    "analysis.explanations._of_carrier",  # these only choose the words of a message
+    "analysis.explanations._of_jax",
+    "analysis.explanations._of_type_error",
+    "analysis.lane_failures.is_of_tracing",  # the reasons of these two are in docs/design.md
+    "transforms.learning.is_as_wrong_as",
+}
+"""The functions that look into the text of an error to decide; the list only shrinks."""
+SEARCHES = {"search", "match", "fullmatch", "startswith", "endswith", "carriers_in"}
+
+
+def is_error(argument: ast.arg) -> bool:
+    kind = ast.unparse(argument.annotation) if argument.annotation is not None else ""
+    return any(word in kind for word in ("Exception", "Error"))
+
+
+def reads_text(node: ast.AST, errors: set[str]) -> bool:
+    """Whether `node` is `error.message`, or `str(error)` of one of `errors`."""
+    match node:
+        case ast.Attribute(attr="message"):
+            return True
+        case ast.Call(ast.Name("str" | "repr"), [ast.Name(name)]):
+            return name in errors
+    return False
+
+
+def decides_by_text(function: ast.FunctionDef) -> bool:
+    """Whether `function` compares or searches the text of an error."""
+    nodes = list(ast.walk(function))
+    errors = {node.name for node in nodes if isinstance(node, ast.ExceptHandler) and node.name}
+    errors |= {node.arg for node in nodes if isinstance(node, ast.arg) and is_error(node)}
+    methods = {node.func for node in nodes if isinstance(node, ast.Call)}
+
+    def decides(node: ast.AST) -> bool:
+        if isinstance(node, ast.Call):
+            return getattr(node.func, "attr", getattr(node.func, "id", "")) in SEARCHES
+        return isinstance(node, (ast.Compare, ast.Tuple))
+
+    places = filter(decides, nodes)
+    return any(reads_text(part, errors) and part not in methods for place in places for part in ast.walk(place))
+
+
+def test_no_text_of_an_error_decides() -> None:
+    package = ROOT / "hlobatch"
+    found = {
+        f"{'.'.join(path.relative_to(package).with_suffix('').parts)}.{node.name}"
+        for path in package.rglob("*.py")
+        if re.search(r"\.message\b|\b(str|repr)\(\w+\)", text := path.read_text()) and "Error" in text
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.FunctionDef) and decides_by_text(node)
+    }
+    assert found == DECIDING_BY_TEXT
