@@ -8,8 +8,6 @@ import pytest
 
 import hlobatch as hb
 
-pytestmark = pytest.mark.usefixtures("optimized_in_full")
-
 EXACT = {
     "log2": (lambda x: math.log2(x), [2.0**k for k in range(-120, 120)]),
     "log to base 3": (lambda x: math.log(x, 3), [3.0**k for k in range(16)]),
@@ -21,6 +19,7 @@ EXACT = {
 }
 
 
+@pytest.mark.usefixtures("optimized_in_full")
 @pytest.mark.parametrize("dispatch", ["kernel", "sweep"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("name", EXACT)
@@ -33,6 +32,7 @@ def test_values_are_pythons(name, dtype, dispatch):
     assert found.tolist() == [float(dtype(function(float(x)))) for x in numbers]
 
 
+@pytest.mark.usefixtures("optimized_in_full")
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_roots_of_cubes_are_whole(dtype):
     roots = np.arange(-200, 200) / 2
@@ -41,6 +41,7 @@ def test_roots_of_cubes_are_whole(dtype):
     assert found.tolist() == roots.tolist()
 
 
+@pytest.mark.usefixtures("optimized_in_full")
 def test_numbers_of_bits_are_pythons():
     """``int(math.log2(n))`` is Python's beside powers of two, also where float32 has few bits left."""
     numbers = [2**k + d for k in range(3, 24) for d in (-1, 0, 1)]
@@ -75,42 +76,45 @@ ERRORS = {
     "floor of inf": (lambda n, x: math.floor(x), OverflowError),
     "int of nan": (lambda n, x: int(x - x), ValueError),
     "round of nan": (lambda n, x: round(x - x), ValueError),
-    "log": (lambda n, x: int(math.log(n)), ValueError),
-    "log2": (lambda n, x: int(math.log2(n)), ValueError),
-    "log to base 1": (lambda n, x: int(math.log(2.0, n)), ZeroDivisionError),
-    "sqrt": (lambda n, x: int(math.sqrt(n)), ValueError),
-    "acos": (lambda n, x: int(math.acos(n)), ValueError),
-    "sin": (lambda n, x: int(math.sin(x)), ValueError),
-    "fmod": (lambda n, x: int(math.fmod(5.0, n)), ValueError),
-    "remainder": (lambda n, x: int(math.remainder(x, 2.0)), ValueError),
-    "gamma": (lambda n, x: int(math.gamma(n)), ValueError),
-    "math.pow": (lambda n, x: int(math.pow(n, 0.5)) + int(math.pow(0.0, n)), ValueError),
-    "power of zero": (lambda n, x: int(0.0**n), ZeroDivisionError),
+    "log": (lambda n, x: math.log(n), ValueError),
+    "log2": (lambda n, x: math.log2(n), ValueError),
+    "log to base 1": (lambda n, x: math.log(2.0, n), ZeroDivisionError),
+    "sqrt": (lambda n, x: math.sqrt(n), ValueError),
+    "acos": (lambda n, x: math.acos(n), ValueError),
+    "sin": (lambda n, x: math.sin(x), ValueError),
+    "fmod": (lambda n, x: math.fmod(5.0, n), ValueError),
+    "remainder": (lambda n, x: math.remainder(x, 2.0), ValueError),
+    "gamma": (lambda n, x: math.gamma(n), ValueError),
+    "math.pow": (lambda n, x: math.pow(n, 0.5) + math.pow(0.0, n), ValueError),
+    "power of zero": (lambda n, x: 0.0**n, ZeroDivisionError),
     "pow": (lambda n, x: pow(3, 2, n), ValueError),
-    "exp2": (lambda n, x: int(math.exp2(2000.0 * n)), OverflowError),
+    "exp2": (lambda n, x: math.exp2(2000.0 * n), OverflowError),
 }
 
 
 @pytest.mark.parametrize("name", ERRORS)
 def test_errors_are_pythons(name):
-    """A lane went on with what JAX gives, though the program catches what Python raises."""
+    """A lane went on with what JAX gives, though the program catches what Python raises.
+
+    ``int`` of a float would raise as well, for a NaN or an infinity: the functions' values are returned as they are.
+    """
     function, kind = ERRORS[name]
 
     def caught(n, x):
         try:
-            r = function(n, x)
+            r = float(function(n, x))
         except kind:
-            r = -9
+            r = -9.0
         return r
 
     numbers, floats = [-3, 0, 1, 2], [np.inf, 1.5, -np.inf, 2.5]
     found = hb.batch(caught)(np.array(numbers, np.int32), np.array(floats, np.float32)).tolist()
     for n, x, given in zip(numbers, floats, found, strict=True):
         try:
-            wanted = function(n, x)
+            wanted = float(function(n, x))
         except kind:
-            wanted = -9
+            wanted = -9.0
         except (ArithmeticError, ValueError):
             continue  # which nothing catches here
-        assert given == int(wanted), (n, x)
-    assert -9 in found
+        assert given == pytest.approx(wanted, rel=1e-5, nan_ok=True), (n, x)
+    assert -9.0 in found

@@ -15,7 +15,7 @@ import hlobatch as hb
 from hlobatch.kernels.types import NoKernelError
 from hlobatch.kernels.vector_functions import VectorFunction
 from hlobatch.kernels.widening import Called, operands_of, widened
-from hlobatch.runtime.kernel import FIRST_TURNS, MOST_GROWTH
+from hlobatch.runtime.kernel import FIRST_TURNS, MOST_GROWTH, Kernel
 from hlobatch.runtime.kernel_plan import kernel_of, shape_of
 from hlobatch.targets.lanes import LaneCosts
 
@@ -246,6 +246,25 @@ def test_turns_that_were_made_are_told() -> None:
     calls = [batched(few) for _ in range(4)]
     assert all(found.tolist() == calls[0].tolist() for found in calls)
     assert kernel_of(batched.trace(few).plan).turns <= FIRST_TURNS * MOST_GROWTH
+
+
+def test_turns_of_a_block_that_repeats_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A block that branches to itself uses up the fuel of its turns when it is left, all at once."""
+    told: list[int] = []
+    note = Kernel.note_turns
+    monkeypatch.setattr(
+        Kernel, "note_turns", lambda self, turns, seconds: told.append(turns) or note(self, turns, seconds)
+    )
+
+    def countdown(n):
+        while n > 0:
+            n = n - 1
+        return n
+
+    batched = gang(countdown, threads=1)
+    for turns in (0, 30):
+        assert batched(np.full(3, turns, np.int32)).tolist() == [0, 0, 0]
+    assert sum(told[1:]) >= 30 * told[0]
 
 
 MATRIX = np.random.default_rng(1).normal(size=(20, 20)).astype(np.float32) / 9

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 import hlobatch as hb
+from hlobatch.gradients import extremes
 from hlobatch.runtime import sums
 from hlobatch.runtime.execute import results_of
 
@@ -631,3 +633,9 @@ def test_equal_elements_share_the_derivative_of_their_greatest(kernels: bool) ->
     _, slopes = hb.value_and_grad(function)(x, np.array([1, 2, 3]))
     wanted = [jax.grad(greatest_and_least)(row, n) for row, n in zip(x, [1, 2, 3], strict=True)]
     np.testing.assert_allclose(slopes, np.stack(wanted))
+
+
+def test_a_maximum_that_no_element_equals_has_a_derivative() -> None:
+    """A compiler may round the elements otherwise where they are compared with it."""
+    rounded = functools.partial(extremes._extreme, lambda arrays: [jnp.max(arrays[0]) + 1e-3], jnp.argmax, (0,))
+    assert jax.grad(rounded)(jnp.array([1.0, 3.0, 2.0])).tolist() == [0.0, 1.0, 0.0]

@@ -31,6 +31,7 @@ from hlobatch.kernels.interface import STACK_BYTES, Operands, Options
 from hlobatch.kernels.lane import LaneEmitter
 from hlobatch.kernels.module import to_llvm
 from hlobatch.kernels.processors import CPU, NVPTX
+from hlobatch.runtime.kernel import Run
 from hlobatch.runtime.kernel_call import TARGET
 from hlobatch.runtime.kernel_plan import kernel_of, shape_of
 from hlobatch.targets.lanes import LaneCosts
@@ -928,6 +929,29 @@ def test_many_small_arrays_on_small_stacks(tmp_path: Path) -> None:
     limit = f"ulimit -s 512; exec {sys.executable} {script}"
     run = subprocess.run(["bash", "-c", limit], capture_output=True, text=True, timeout=300, check=False)
     assert run.stdout.strip() == "ok", run.stderr[-2000:]
+
+
+def test_lanes_with_much_on_the_stack_run_in_threads_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The stack of the calling thread may be small."""
+    here: list[object] = []
+    run_here = Run._run_here
+    monkeypatch.setattr(Run, "_run_here", lambda run, call: here.append(call) or run_here(run, call))
+
+    def turned(a):
+        for k in range(8):
+            a = (a[::-1] + a.at[k].add(k)) % 1000
+        return a
+
+    def some_turned(a, n):
+        if n > 0:
+            a = turned(a)
+        return a
+
+    found = kernel(some_turned, follow=False)(np.ones((3, 1000), np.int32), np.array([1, 0, 1], np.int32))
+    assert np.asarray(found)[1].tolist() == [1] * 1000
+    assert not here
+    kernel(fibonacci)(NUMBERS)
+    assert here
 
 
 @pytest.mark.parametrize("elements", [1, 8, 900])

@@ -323,6 +323,20 @@ def test_what_is_remembered_may_be_added():
     assert (memo, table, computed) == ({3: 6}, [0, 1, 2], [])
 
 
+def test_what_asks_whether_it_was_called_before_is_refused():
+    """In Python, all calls but the first one would go the other way; the object is as it was."""
+    known: dict[str, bool] = {}
+
+    def first(n):
+        if "called" in known:
+            return 2 * n
+        known["called"] = True
+        return n
+
+    with pytest.raises(hb.UnsupportedSyntaxError, match="this code changes 'known' in place"):
+        hb.batch(lambda v: first(v))(NUMBERS)
+
+
 def test_an_array_may_be_given_to_what_wants_to_write_to_one():
     """Code that asks for an array that it could write to, and does not, is none that changes it."""
     table = np.arange(3.0)
