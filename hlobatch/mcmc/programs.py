@@ -5,8 +5,8 @@ All but one are plain JAX, on all chains in lockstep: they take a small share of
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
@@ -15,8 +15,9 @@ import numpy as np
 from jax import Array
 from numpy.typing import NDArray
 
+import hlobatch as hb
 from hlobatch.mcmc.beginning import Begin, make_begin
-from hlobatch.mcmc.chains import Chain, Drawn, Limits, make_advance, noise_for
+from hlobatch.mcmc.chains import Chain, Drawn, make_advance, noise_for
 from hlobatch.mcmc.compiling import quickly_compiled
 from hlobatch.mcmc.density import is_followed
 from hlobatch.mcmc.kept import kept
@@ -70,13 +71,15 @@ class Programs:
         learn: `(moments, positions, counts) -> (Moments, metric)`, with those positions of
             `Float[Array, "chains rows dim"]` that count, `Bool[Array, "chains rows"]`.
         nothing_learned: `chains -> (moments, scale)`.
+        compiled: The shapes for which they were compiled before a run.
     """
 
     begin: Begin
     noise: Callable[[Array, Any, int], Noise]
-    advance: Callable[[Chain, Noise, Array, Array, Limits, Array, Any], tuple[Chain, Drawn]]
+    advance: hb.BatchedFunction[..., tuple[Chain, Drawn]]
     learn: Callable[[Moments, Any, Any], tuple[Moments, Array]]
     nothing_learned: Callable[[int], tuple[Moments, Array]]
+    compiled: set[Hashable] = field(default_factory=set)
 
     def metric_of(self, window: NDArray[Any]) -> Array:
         """The metric estimated from the draws of a window, `Float[ndarray, "chains draws dim"]`.

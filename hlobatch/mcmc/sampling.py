@@ -15,6 +15,7 @@ from jax import Array
 from numpy.typing import NDArray
 
 import hlobatch as hb
+from hlobatch.mcmc.ahead import compile_ahead
 from hlobatch.mcmc.chains import STATISTICS, Chain
 from hlobatch.mcmc.checkpoint import Checkpoint, to_go_on_from
 from hlobatch.mcmc.checks import MOST_DOUBLINGS, checked_count, checked_data, checked_key, checked_number, checked_state
@@ -150,10 +151,11 @@ def sample(  # noqa: PLR0913  # the settings of the sampler
     shape = Shape(parameters, dense, gradients, pool, not data_per_chain, max_depth, followed, options)
     programs = programs_for(log_density, shape)
     rows = rows_for(count, parameters.dim, max_depth)
+    keep, like = what_to_keep(postprocess, parameters)
     if state is None:
+        compile_ahead(programs, keep, key, data, chains=count, rows=rows, warmup=num_warmup)
         given = Given(init, parameters, count, one_for_all=chains is not None, jitter=jitter)
         state = first_state(programs, given, key, data, num_warmup, rows, shape.width)
-    keep, like = what_to_keep(postprocess, parameters)
     first, num_samples = kept_from(state, before, num_samples)
     run = Run(
         programs=programs,

@@ -499,14 +499,15 @@ def test_a_first_call_compiles_few_programs() -> None:
 
     logger, listening = logging.getLogger("jax._src.dispatch"), Listening()
     logger.addHandler(listening)
+    jax.config.update("jax_log_compiles", True)  # of all threads
     try:
-        with jax.log_compiles():
-            mcmc.sample(lambda p: -0.5 * p["x"] ** 2, {"x": 1.0}, KEY, chains=2, num_warmup=30, num_samples=10)
+        mcmc.sample(lambda p: -0.5 * p["x"] ** 2, {"x": 1.0}, KEY, chains=2, num_warmup=30, num_samples=10)
     finally:
+        jax.config.update("jax_log_compiles", False)
         logger.removeHandler(listening)
     ours = {"jit(noise_for)", "jit(around)", "jit(begin)", "jit(learn)", "jit(taken)"}
     assert ours - {"jit(taken)"} <= set(compiled)  # that may be there from another test
-    assert len(compiled) <= 11
+    assert len(compiled) <= 14  # of which six are of the diagnosis
 
 
 def test_another_length_does_not_compile() -> None:
