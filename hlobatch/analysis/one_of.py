@@ -25,19 +25,27 @@ from hlobatch.analysis.boxes import attributes_of, boxed, is_boxable
 from hlobatch.analysis.carriers import in_words
 from hlobatch.analysis.identity import is_one_of
 from hlobatch.analysis.lane_failures import fails, is_pythons, surely_fails, where
-from hlobatch.analysis.optional import another, as_optional, is_opened, is_optional, is_present, optional, there_alone
-from hlobatch.analysis.whole_numbers import holding_all
+from hlobatch.analysis.number_tables import NUMBERS, from_table, numbers, together
+from hlobatch.analysis.optional import (
+    alternatives,
+    another,
+    as_optional,
+    is_opened,
+    is_optional,
+    is_present,
+    there_alone,
+)
 from hlobatch.diagnostics import BatchTypeError, HloBatchError
 from hlobatch.ir import carrier
 from hlobatch.ir.boxed import Boxed, object_of
-from hlobatch.ir.choice import Choice, holds, moved
+from hlobatch.ir.choice import Choice, holds, moved, objects_of
+from hlobatch.ir.maybe import Maybe
 from hlobatch.ir.patterns import INSIDE, are_alike, opened, remade
 from hlobatch.ir.sameness import are_same
 from hlobatch.ir.types import number_kind
 
 MOST_ITEMS: Final = 10_000
 """Most items, of all objects together, that are put into one table."""
-_NUMBERS: Final = (bool, int, float, complex)
 
 
 class OneOf(Choice):
@@ -131,24 +139,27 @@ for _name in (*carrier.COMPARISONS, *carrier.UNARY, *carrier.BINARY):
 # Functions of a choice
 
 
-def each(choice: Choice, function: Callable[[Any], Any]) -> Any:
+def each(several: Choice | Maybe, function: Callable[[Any], Any]) -> Any:
     """The result of a function for the lane's object; the function runs for each of the objects."""
-    ways = [(choice.hb_index == i, partial(function, one)) for i, one in enumerate(choice.hb_objects)]
-    return _result_of_lane(ways, choice.hb_index)
+
+    def of(one: Any) -> Any:
+        with there_alone(one):
+            return function(one)
+
+    ways = [(lanes, partial(of, one)) for lanes, one in several.hb_alternatives]
+    return _result_of_lane(ways, several.hb_index)
 
 
 def for_each(function: Callable[..., Any], *operands: Any) -> Any:
-    """The result of a function, some of whose operands are choices, or None in some lanes."""
+    """The result of a function, some of whose operands are choices; None in some lanes is such a choice."""
     for place, operand in enumerate(operands):
         before, after = operands[:place], operands[place + 1 :]
 
         def one(value: Any, before: Any = before, after: Any = after) -> Any:
             return for_each(function, *before, value, *after)
 
-        if isinstance(operand, Choice):
-            return each(operand, one)
-        if is_optional(operand):
-            return _of_optional(operand, one)
+        if (several := alternatives(operand)) is not None:
+            return each(several, one)
     return _of_none(function, operands) if any(one is None for one in operands) else function(*operands)
 
 
@@ -160,22 +171,6 @@ def _of_none(function: Callable[..., Any], operands: Sequence[Any]) -> Any:
         if isinstance(error, HloBatchError):
             raise
         raise type(error)(in_words(str(error))) from None
-
-
-def _of_optional(value: Any, function: Callable[[Any], Any]) -> Any:
-    """The result of a function: of the value in lanes where it is not None, of None in others."""
-    known = optional(value)
-    assert known is not None
-
-    def of_value() -> Any:
-        with there_alone(value):
-            return function(value)
-
-    ways: list[tuple[Any, Callable[[], Any]]] = [
-        (jnp.logical_not(known.is_there), partial(function, None)),
-        (known.is_there, of_value),
-    ]
-    return _result_of_lane(ways, jnp.asarray(known.is_there, jnp.int32))
 
 
 def _result_of_lane(ways: Sequence[tuple[Any, Callable[[], Any]]], index: Any) -> Any:
@@ -222,7 +217,7 @@ def chosen(values: Sequence[Any], index: Any) -> Any:
 
 def _are_objects(values: Sequence[Any]) -> bool:
     """Whether the values are Python objects to choose among; known numbers, also beside None, are not."""
-    return all(map(_is_object, values)) and not all(type(value) in _NUMBERS for value in values if value is not None)
+    return all(map(_is_object, values)) and not all(type(value) in NUMBERS for value in values if value is not None)
 
 
 def _or_none(values: Sequence[Any], index: Any) -> Any:
@@ -243,10 +238,10 @@ def maybe(is_there: Any, value: Any) -> Any:
 
 
 def _chosen(values: Sequence[Any], index: Any) -> Any:
-    if any(type(value) in _NUMBERS for value in values) and all(number_kind(value) is not None for value in values):
-        table = numbers([value if type(value) in _NUMBERS else int(value) for value in values])
+    if any(type(value) in NUMBERS for value in values) and all(number_kind(value) is not None for value in values):
+        table = numbers([value if type(value) in NUMBERS else int(value) for value in values])
         return from_table(jnp.asarray(table)[index], table)
-    if all(isinstance(value, (jax.Array, np.ndarray, np.generic, *_NUMBERS)) for value in values):
+    if all(isinstance(value, (jax.Array, np.ndarray, np.generic, *NUMBERS)) for value in values):
         return _of_arrays(values, index)
     if not all(map(_is_object, values)):
         flat = [_opened(value) for value in values]
@@ -284,70 +279,8 @@ def _of_arrays(values: Sequence[Any], index: Any) -> Any:
             help="make the shapes equal, as with jnp.broadcast_to or by padding.",
         )
     arrays = jnp.stack(list(map(jnp.asarray, together(values))))[index]
-    is_weak = all(type(value) in _NUMBERS or getattr(value, "weak_type", False) for value in values)
+    is_weak = all(type(value) in NUMBERS or getattr(value, "weak_type", False) for value in values)
     return weakly(arrays, arrays.dtype) if is_weak else arrays
-
-
-def is_integer(value: Any) -> bool:
-    """Whether a number is an integer or a bool."""
-    dtype = jnp.result_type(value)
-    return dtype == jnp.bool_ or bool(jnp.issubdtype(dtype, jnp.integer))
-
-
-def is_wide(value: Any) -> bool:
-    """Whether a value is a Python integer that does not fit JAX's signed integers."""
-    limits = np.iinfo(jax.dtypes.canonicalize_dtype(int))
-    return type(value) is int and not int(limits.min) <= value <= int(limits.max)
-
-
-def together(values: Any) -> list[Any]:
-    """Numbers or arrays, converted to a dtype that can hold all of them.
-
-    Raises:
-        BatchTypeError: There is no such dtype, as for an ``int32`` and a ``uint32``.
-    """
-    if any(map(is_wide, values)) and any(not is_wide(value) and not is_integer(value) for value in values):
-        values = [float(value) if is_wide(value) else value for value in values]
-    of_all = holding_all(values)
-    dtype = jnp.result_type(*of_all)
-    for value in of_all:
-        own = jnp.result_type(value)
-        loses_sign = jnp.issubdtype(own, jnp.unsignedinteger) and jnp.issubdtype(dtype, jnp.signedinteger)
-        if loses_sign and own.itemsize >= dtype.itemsize:
-            raise BatchTypeError(
-                f"one number is {own}, another is signed, and no dtype holds both",
-                help=f"convert one of them, as in `jnp.{own}(n)` where it is never below zero.",
-            )
-    return of_all
-
-
-def numbers(values: Sequence[Any]) -> np.ndarray:
-    """Python's numbers as an array of the dtype that JAX gives them, unsigned if one needs all bits."""
-    kinds = {next(kind for kind in _NUMBERS if issubclass(own, kind)) for own in set(map(type, values))}
-    kind = next(iter(kinds)) if len(kinds) == 1 else type(sum(kind() for kind in kinds))
-    dtype = jax.dtypes.canonicalize_dtype(kind)
-    if kind is int and max(values) > np.iinfo(dtype).max and min(values) >= 0:
-        dtype = np.dtype(f"u{dtype}")
-    return np.array(values, dtype)
-
-
-def table_of(values: Sequence[Any]) -> np.ndarray | None:
-    """Python's numbers of one class as an array; None if they are not such, or one of them is too large.
-
-    It takes some hundredths of a second for a million numbers.
-    """
-    kinds = set(map(type, values))
-    if len(kinds) != 1 or not kinds <= set(_NUMBERS):
-        return None
-    limits = np.iinfo(jax.dtypes.canonicalize_dtype(int))
-    if kinds == {int} and not int(limits.min) <= min(values) <= max(values) <= int(limits.max):
-        return None
-    return numbers(values)
-
-
-def from_table(value: Any, table: np.ndarray) -> Any:
-    """A number read from a table, with the weak type of a Python number unless it is unsigned."""
-    return value if table.dtype.kind == "u" else weakly(value, table.dtype)
 
 
 def _is_object(value: Any) -> bool:
@@ -374,7 +307,7 @@ def choice_of(values: Sequence[Any], index: Any) -> Choice:
                 "a lane has one of several values that are of different kinds, and hold what differs between lanes",
                 help="let all be numbers, or arrays of one shape, or tuples of as many of them.",
             )
-        for one in value.hb_objects if isinstance(value, Choice) else (value,):
+        for one in objects_of(value):
             if not any(are_same(one, other) for other in objects):
                 objects.append(one)
     whole = OneOf(None, tuple(objects))
@@ -401,7 +334,7 @@ def held(item: Any, kind: Any, *, is_sought: bool = False) -> Any:
 def _held(is_sought: bool, kind: Any, item: Any) -> Any:
     """A part of an item, for the corresponding part of a type."""
     if isinstance(kind, Choice):
-        ones = item.hb_objects if isinstance(item, Choice) else (item,)
+        ones = objects_of(item)
         if not all(map(_is_object, ones)):
             return item
         places = [next((i for i, one in enumerate(kind.hb_objects) if one == it), -1) for it in ones]

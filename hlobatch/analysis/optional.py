@@ -57,6 +57,16 @@ def is_optional(part: Any) -> bool:
     return optional(part) is not None
 
 
+def alternatives(value: Any) -> Choice | Maybe | None:
+    """The value, if lanes have one of several objects or None; None for any other value."""
+    return value if isinstance(value, Choice) else optional(value)
+
+
+def is_several(value: Any) -> bool:
+    """Whether a value is one of several objects, or None in some lanes."""
+    return alternatives(value) is not None
+
+
 def is_none(value: Any) -> Any:
     """``value is None``: a Python bool, or a boolean array where that differs between lanes."""
     if isinstance(value, Choice):
@@ -119,12 +129,15 @@ def in_any_case(value: Any) -> Any:
 
 @contextlib.contextmanager
 def there_alone(value: Any) -> Iterator[None]:
-    """A context for code that runs for the lanes in which a value is not None."""
-    known = _given.get({}).pop(id(value))
+    """A context for code that runs only for the lanes in which a value is not None."""
+    known = optional(value)
+    if known is not None:
+        del _given.get()[id(value)]
     try:
         yield
     finally:
-        _given.get({})[id(value)] = known
+        if known is not None:
+            _given.get()[id(value)] = known
 
 
 def is_any_optional() -> bool:

@@ -32,7 +32,7 @@ from hlobatch.analysis.lane_failures import by_python, is_there
 from hlobatch.analysis.mutation import has_changed
 from hlobatch.analysis.objects import ATOMS
 from hlobatch.analysis.one_of import each, for_each
-from hlobatch.analysis.optional import any_optional, is_any_optional, is_optional
+from hlobatch.analysis.optional import any_optional, is_any_optional, is_optional, is_several
 from hlobatch.analysis.reach import parts as found_in
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend import (
@@ -198,7 +198,7 @@ _COPIES: Final = (copy.copy, copy.deepcopy)
 
 def _copied(function: Any, value: Any) -> Any:
     """A copy of a value; its parts that are None in some lanes are not copied, since they do not change."""
-    if isinstance(value, Choice) or is_optional(value):
+    if is_several(value):
         return for_each(function, value)
     if function is copy.copy or not any_optional(value):
         return function(value)

@@ -19,7 +19,7 @@ import jax.numpy as jnp
 from hlobatch.analysis.identity import places_of
 from hlobatch.analysis.lane_failures import fails
 from hlobatch.analysis.one_of import OneOf, each, for_each
-from hlobatch.analysis.optional import is_optional
+from hlobatch.analysis.optional import is_several
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.frontend.builtins import logical_not, truth
 from hlobatch.frontend.items import check_key, gathered, place_of_key
@@ -43,7 +43,7 @@ def member(kind: Any, value: Any) -> Any:
 
 
 def _get(entries: dict[Any, Any], key: Any, default: Any = None, /) -> Any:
-    if isinstance(key, Choice) or is_optional(key):
+    if is_several(key):
         return for_each(lambda one: _get(entries, one, default), key)
     if not differs(key):
         return entries.get(key, default)

@@ -29,7 +29,8 @@ from hlobatch.analysis.explanations import LOOKS_UP, NO_KEY
 from hlobatch.analysis.growing_kinds import growing
 from hlobatch.analysis.identity import is_now, is_one_of, places_of
 from hlobatch.analysis.lane_failures import by_python, fails, is_there, is_wanted, surely_fails
-from hlobatch.analysis.one_of import chosen, for_each, from_table, numbers, table_of, together
+from hlobatch.analysis.number_tables import from_table, numbers, table_of, together
+from hlobatch.analysis.one_of import chosen, for_each
 from hlobatch.analysis.optional import any_optional, is_optional
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.frontend.builtins import is_array, logical_not

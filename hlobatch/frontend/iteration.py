@@ -35,7 +35,8 @@ from hlobatch.analysis.facts import (
 )
 from hlobatch.analysis.identity import places_of
 from hlobatch.analysis.lane_failures import fails, where
-from hlobatch.analysis.one_of import Rows, from_table, table_of
+from hlobatch.analysis.number_tables import from_table, table_of
+from hlobatch.analysis.one_of import Rows
 from hlobatch.analysis.tables import Table
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.frontend.builtins import is_array, truth
@@ -218,7 +219,7 @@ def key_at(value: Any, turn: Any) -> Any:
     return item_of(value, turn, None) if isinstance(value, (dict, Table)) else None
 
 
-def check_key(value: Any, turn: Any, count: Any, key: Any) -> None:
+def check_same_key(value: Any, turn: Any, count: Any, key: Any) -> None:
     """Raise, or note lanes that fail, if a dict has another key at this turn: a key up to it was removed.
 
     Args:

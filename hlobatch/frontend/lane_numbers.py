@@ -16,8 +16,9 @@ import numpy as np
 from hlobatch._jax import is_tracer, weakly
 from hlobatch.analysis.identity import is_one_of
 from hlobatch.analysis.lane_failures import fails, is_wanted
+from hlobatch.analysis.number_tables import together
 from hlobatch.analysis.objects import gives_values
-from hlobatch.analysis.one_of import chosen, together
+from hlobatch.analysis.one_of import chosen
 from hlobatch.analysis.optional import any_optional
 from hlobatch.analysis.whole_numbers import is_small
 from hlobatch.diagnostics import BatchTypeError

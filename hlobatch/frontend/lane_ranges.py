@@ -21,7 +21,8 @@ import jax.numpy as jnp
 from hlobatch._jax import is_tracer, weakly
 from hlobatch.analysis.growing_lists import GrowingList
 from hlobatch.analysis.lane_failures import fails
-from hlobatch.analysis.one_of import each, is_integer
+from hlobatch.analysis.number_tables import is_integer
+from hlobatch.analysis.one_of import each
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.frontend.builtins import is_array
 from hlobatch.frontend.comparisons import compare

@@ -213,7 +213,7 @@ class ForLowering:
         for bound, name in keys:
             assert bound.items is not None
             parts = [bound.items, turn, self._load(bound.turns), self._load(name)]
-            check = helper("__hb_check_key", parts, self.node.iter)
+            check = helper("__hb_check_same_key", parts, self.node.iter)
             self.lowering.assign(self.lowering.temporary("key"), check, self.node.iter)
 
     def _bounds(self, iteration: Iteration) -> list[ast.expr]:

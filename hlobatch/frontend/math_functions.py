@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from jax.scipy import special
 
 from hlobatch.analysis.lane_failures import fails, fails_as_in_python, is_wanted
-from hlobatch.analysis.one_of import is_integer
+from hlobatch.analysis.number_tables import is_integer
 from hlobatch.frontend import exact_functions, number_theory
 from hlobatch.frontend.lane_numbers import as_bool, as_float, as_index, as_int, as_number
 from hlobatch.frontend.meaning import entries

@@ -20,7 +20,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from hlobatch._jax import is_tracer, weakly
-from hlobatch.analysis.one_of import is_integer
+from hlobatch.analysis.number_tables import is_integer
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.frontend.lane_numbers import as_bool, as_index, as_int
 from hlobatch.frontend.numpy_functions import canonical

@@ -14,7 +14,7 @@ import numpy as np
 from jax import lax
 
 from hlobatch.analysis.lane_failures import fails_as_in_python
-from hlobatch.analysis.one_of import together
+from hlobatch.analysis.number_tables import together
 from hlobatch.frontend.builtins import is_array
 from hlobatch.frontend.lane_numbers import as_index, as_int, default
 from hlobatch.frontend.overflow import check_limit

@@ -119,7 +119,7 @@ HELPERS: Final = {
     "__hb_live": iteration.live,
     "__hb_keyed": iteration.keyed,
     "__hb_key_at": iteration.key_at,
-    "__hb_check_key": iteration.check_key,
+    "__hb_check_same_key": iteration.check_same_key,
     "__hb_goes_on": iteration.goes_on,
     "__hb_written_turn": iteration.written_turn,
     "__hb_fewest": iteration.fewest,

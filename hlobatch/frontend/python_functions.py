@@ -19,7 +19,8 @@ import numpy as np
 from hlobatch._jax import is_tracer, weakly
 from hlobatch.analysis.growing_lists import GrowingList
 from hlobatch.analysis.lane_failures import fails, is_there, where
-from hlobatch.analysis.one_of import each, is_integer, together
+from hlobatch.analysis.number_tables import is_integer, together
+from hlobatch.analysis.one_of import each
 from hlobatch.analysis.optional import in_any_case
 from hlobatch.analysis.whole_numbers import is_small
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError

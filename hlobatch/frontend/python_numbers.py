@@ -28,7 +28,7 @@ from hlobatch.analysis.growing_kinds import growing
 from hlobatch.analysis.growing_lists import GrowingList
 from hlobatch.analysis.lane_failures import is_there
 from hlobatch.analysis.one_of import for_each
-from hlobatch.analysis.optional import optional
+from hlobatch.analysis.optional import is_several
 from hlobatch.analysis.tracing import doubt
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.frontend.builtins import is_array
@@ -283,11 +283,6 @@ def type_of(value: Any) -> Any:
         return value.python
     known = as_python(value)
     return type(next(iter(_of_numpy(value)), value) if is_tracer(known) else known)
-
-
-def is_several(value: Any) -> bool:
-    """Whether a value is one of several objects, or None in some lanes."""
-    return isinstance(value, Choice) or optional(value) is not None
 
 
 def has_attribute(value: Any, name: str) -> Any:

@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Final
 
 from hlobatch._jax import is_tracer
 from hlobatch.analysis.facts import Learned, Site
-from hlobatch.analysis.one_of import table_of
+from hlobatch.analysis.number_tables import table_of
 from hlobatch.frontend.comprehensions import Comprehension, loops_of, nested, placed, renamed
 from hlobatch.frontend.iteration import is_long, length
 from hlobatch.frontend.lane_numbers import differs

@@ -28,8 +28,9 @@ from hlobatch.analysis import whole_numbers
 from hlobatch.analysis.boxes import attributes_of, is_boxable
 from hlobatch.analysis.identity import is_another, mutable_parts
 from hlobatch.analysis.lane_failures import is_there
-from hlobatch.analysis.one_of import for_each, is_integer, table_of
-from hlobatch.analysis.optional import is_none, is_opened, is_optional
+from hlobatch.analysis.number_tables import is_integer, table_of
+from hlobatch.analysis.one_of import for_each
+from hlobatch.analysis.optional import is_none, is_opened, is_optional, is_several
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.frontend import comparisons
 from hlobatch.frontend.builtins import is_array, truth
@@ -59,7 +60,7 @@ def compare(operation: str, left: Any, right: Any) -> Any:
     if operation in ("lt", "le", "gt", "ge"):
         is_there(left, "an order of")
         is_there(right, "an order of")
-    if any(isinstance(side, Choice) or is_optional(side) for side in (left, right)):
+    if any(map(is_several, (left, right))):
         return for_each(partial(compare, operation), left, right)
     if isinstance(left, Collection) or isinstance(right, Collection):
         return _of_collections(operation, left, right)
@@ -113,7 +114,7 @@ def _compared(operation: str, left: Any, right: Any) -> list[str] | None:
 def _is(left: Any, right: Any) -> Any:
     """``left is right``; a bool, or an integer for a member of an ``IntEnum``, counts as Python's single object."""
     for value, known in ((left, right), (right, left)):
-        if isinstance(value, Choice) or is_optional(value):
+        if is_several(value):
             return for_each(partial(_is, known), value)
         if isinstance(known, bool) and is_array(value) and value.dtype == jnp.bool_:
             return equal(value, known)

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 
 from hlobatch.analysis.identity import is_one_of
-from hlobatch.analysis.one_of import together
+from hlobatch.analysis.number_tables import together
 from hlobatch.frontend.lane_numbers import is_number, select
 from hlobatch.frontend.sequences import less
 

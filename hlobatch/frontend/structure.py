@@ -16,11 +16,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from hlobatch.analysis.one_of import for_each
+from hlobatch.analysis.optional import is_several
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.builtins import is_array, logical_not, truth
 from hlobatch.frontend.lane_numbers import as_bool
 from hlobatch.frontend.lane_ranges import LaneRange
-from hlobatch.frontend.python_numbers import has_attribute, is_instance, is_several
+from hlobatch.frontend.python_numbers import has_attribute, is_instance
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import Growing
 

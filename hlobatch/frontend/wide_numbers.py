@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 
 from hlobatch.analysis.direct_operations import operated
-from hlobatch.analysis.one_of import is_wide
+from hlobatch.analysis.number_tables import is_wide
 from hlobatch.analysis.whole_numbers import holding_all, is_small
 from hlobatch.frontend.builtins import is_array
 from hlobatch.frontend.lane_numbers import default

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import jax.numpy as jnp
@@ -44,6 +44,11 @@ class Choice(Carrier):
         del known  # the objects are Python's own
         return self.hb_objects[int(self.hb_index)]
 
+    @property
+    def hb_alternatives(self) -> Iterator[tuple[Any, Any]]:
+        """The objects, each with the lanes that have it."""
+        return ((self.hb_index == place, one) for place, one in enumerate(self.hb_objects))
+
     @classmethod
     def hb_join(cls, left: Any, right: Any, join: Callable[[Any, Any], Any], held: Callable[[Any], Any]) -> Any:
         del join, held
@@ -70,6 +75,11 @@ class Choice(Carrier):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.hb_index, self.hb_objects)
+
+
+def objects_of(value: Any) -> tuple[Any, ...]:
+    """The objects that a value is one of."""
+    return value.hb_objects if isinstance(value, Choice) else (value,)
 
 
 def _objects(type_: Any) -> tuple[Any, ...] | None:

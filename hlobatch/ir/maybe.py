@@ -6,7 +6,7 @@ value, and ``x is None`` is answered by the flag (``analysis/optional.py``).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -37,6 +37,17 @@ class Maybe(Value):
 
     def hb_truth(self, truth: Callable[[Any], Any]) -> Any:
         return jnp.logical_and(self.is_there, truth(self.value))
+
+    @property
+    def hb_alternatives(self) -> Iterator[tuple[Any, Any]]:
+        """None and the value, each with the lanes that have it."""
+        yield jnp.logical_not(self.is_there), None
+        yield self.is_there, self.value
+
+    @property
+    def hb_index(self) -> Any:
+        """The index of the lane's one among the alternatives."""
+        return jnp.asarray(self.is_there, jnp.int32)
 
     @classmethod
     def hb_join(cls, left: Any, right: Any, join: Callable[[Any, Any], Any], held: Callable[[Any], Any]) -> Any:
