@@ -16,10 +16,10 @@ from collections.abc import Sequence
 
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend import special_methods
-from hlobatch.frontend.places import assignments, augmented, put_back, unpacked
+from hlobatch.frontend.failing_statements import FailingLowering
+from hlobatch.frontend.places import assignments, augmented, unpacked
 from hlobatch.frontend.scopes import places_in, root_of, target_names
 from hlobatch.frontend.syntax import assigned, load
-from hlobatch.frontend.try_statements import TryLowering
 from hlobatch.ir.code import DELETION
 from hlobatch.ir.ops import PrimOp
 
@@ -29,64 +29,67 @@ def outside(name: str) -> str:
     return f"this changes {name!r}, which stands outside of the function, once for all lanes and turns"
 
 
-class AssignmentLowering(TryLowering):
-    """Lowers assignments and deletions."""
+class AssignmentLowering:
+    """Lowers assignments and deletions of one function."""
+
+    def __init__(self, function: FailingLowering) -> None:
+        self.function = function
 
     def define(self, name: str, node: ast.stmt) -> None:
         """Lower the definition of an inner function: only its defaults are computed here."""
-        for kept, default in self.scope[name].defaults.items():
-            self.store(kept, default, node)
+        for kept, default in self.function.scope[name].defaults.items():
+            self.function.store(kept, default, node)
 
     def assign_statement(self, node: ast.Assign) -> None:
         """Lower ``a = b = …``."""
         if any(True for target in node.targets for _ in places_in(target)):
             self._assign_places(node.targets, node.value, node)
             return
-        if isinstance(node.value, ast.Lambda) and (name := self.name_of(node.value)) is not None:
+        if isinstance(node.value, ast.Lambda) and (name := self.function.name_of(node.value)) is not None:
             self.define(name, node)
             return
         if len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-            self.store(node.targets[0].id, node.value, node)
+            self.function.store(node.targets[0].id, node.value, node)
             return
-        statement = ast.copy_location(ast.Assign(node.targets, self.simple(node.value)), node)
+        statement = ast.copy_location(ast.Assign(node.targets, self.function.simple(node.value)), node)
         names = [name for target in node.targets for name in target_names(target)]
-        self.primitive([statement], list(dict.fromkeys(names)), node, self.source.text(statement))
+        self.function.primitive([statement], list(dict.fromkeys(names)), node, self.function.source.text(statement))
 
     def _assign_places(self, targets: list[ast.expr], value: ast.expr, node: ast.stmt) -> None:
         """Assign to targets among which are items and attributes."""
         for target in targets:
             self._check_places(target)
-        given = self.simple(value)
-        if not all(map(self.is_simple, targets)):
+        given = self.function.simple(value)
+        if not all(map(self.function.is_simple, targets)):
             self._assign_one_by_one(targets, given, node)
             return
-        text = self.source.text(ast.copy_location(ast.Assign(targets, given), node))
+        text = self.function.source.text(ast.copy_location(ast.Assign(targets, given), node))
         body = list[ast.stmt]()
         if len(targets) > 1:
-            name = self.temporary()
+            name = self.function.temporary()
             body = [assigned(name, given, node)]
             given = load(name, node)
-        body += [statement for target in targets for statement in assignments(target, given, self.temporary)]
-        self.primitive(body, self.bound(body), node, text)
+        body += [statement for target in targets for statement in assignments(target, given, self.function.temporary)]
+        self.function.primitive(body, self.function.bound(body), node, text)
 
     def _assign_one_by_one(self, targets: list[ast.expr], value: ast.expr, node: ast.stmt) -> None:
         """Assign to targets one by one, since one has control flow of its own, which runs when Python reaches it."""
-        given = self.temporary()
-        self.assign(given, value, node)
+        given = self.function.temporary()
+        self.function.assign(given, value, node)
         for target in targets:
-            pattern, parts = unpacked(target, self.temporary)
+            pattern, parts = unpacked(target, self.function.temporary)
             unpacking = ast.copy_location(ast.Assign([pattern], load(given, node)), node)
-            self.primitive([unpacking], [name for _, name in parts], node, self.source.text(value))
+            self.function.primitive([unpacking], [name for _, name in parts], node, self.function.source.text(value))
             for part, name in parts:
-                body = assignments(self._simple_place(part), load(name, part), self.temporary)
-                self.primitive(body, self.bound(body), part, self.source.text(part))
+                body = assignments(self._simple_place(part), load(name, part), self.function.temporary)
+                self.function.primitive(body, self.function.bound(body), part, self.function.source.text(part))
 
     def annotated_assignment(self, node: ast.AnnAssign) -> None:
         """Lower ``a: annotation = …``."""
         if node.value is None:
             return
         if isinstance(node.target, ast.Name):
-            self.store(node.target.id, node.value, node)
+            self.function.store(node.target.id, node.value, node)
         else:
             self._assign_places([node.target], node.value, node)
 
@@ -94,9 +97,11 @@ class AssignmentLowering(TryLowering):
         """Lower ``a += …`` and the like."""
         if isinstance(node.target, ast.Name) and (special := special_methods.augmented(node)):
             names, operation = special
-            if self.is_overloaded(names, node):
+            if self.function.is_overloaded(names, node):
                 operand = load(node.target.id, node)
-                self.assign(node.target.id, self.as_method_call(node, operation, [operand, node.value]), node)
+                self.function.assign(
+                    node.target.id, self.function.as_method_call(node, operation, [operand, node.value]), node
+                )
                 return
         if isinstance(node.target, ast.Name):
             self._augment_name(node.target, node)
@@ -104,13 +109,13 @@ class AssignmentLowering(TryLowering):
             self._augment_place(node)
 
     def _augment_name(self, target: ast.Name, node: ast.AugAssign) -> None:
-        before, value = self.in_order([load(target.id, target), node.value])
+        before, value = self.function.in_order([load(target.id, target), node.value])
         assert isinstance(before, ast.Name)
         own = ast.copy_location(ast.Name(before.id, ast.Store()), target)
         body: list[ast.stmt] = [ast.copy_location(ast.AugAssign(own, node.op, value), node)]
         if before.id != target.id:
             body.append(assigned(target.id, before, node))
-        self.primitive(body, [target.id], node, self.source.text(ast.BinOp(before, node.op, value)))
+        self.function.primitive(body, [target.id], node, self.function.source.text(ast.BinOp(before, node.op, value)))
 
     def _augment_place(self, node: ast.AugAssign) -> None:
         """Lower ``a[i] += …``: the item is read before the right side is evaluated."""
@@ -118,15 +123,15 @@ class AssignmentLowering(TryLowering):
         target = self._simple_place(node.target, [node.value])
         assert isinstance(target, (ast.Subscript, ast.Attribute))
         statement = ast.copy_location(ast.AugAssign(target, node.op, node.value), node)
-        *read, change, write = augmented(statement, self.temporary)
+        *read, change, write = augmented(statement, self.function.temporary)
         assert isinstance(change, ast.AugAssign)
-        if not self.is_simple(node.value):
+        if not self.function.is_simple(node.value):
             names = [name for part in read if isinstance(part, ast.Assign) for name in target_names(part.targets[0])]
-            self.primitive(read, names, node.target, self.source.text(target))
-            read, change.value = [], self.simple(node.value)
+            self.function.primitive(read, names, node.target, self.function.source.text(target))
+            read, change.value = [], self.function.simple(node.value)
         body = [*read, change, write]
         statement = ast.copy_location(ast.AugAssign(target, node.op, change.value), node)
-        self.primitive(body, self.bound(body), node, self.source.text(statement))
+        self.function.primitive(body, self.function.bound(body), node, self.function.source.text(statement))
 
     def _simple_place(self, target: ast.expr, later: Sequence[ast.expr] = ()) -> ast.expr:
         """An item or attribute of a variable, with any control flow on the way to it lowered.
@@ -135,12 +140,12 @@ class AssignmentLowering(TryLowering):
             target: The item or attribute.
             later: Expressions that are evaluated before the assignment.
         """
-        place = self.with_simple_children(target, later) if later else self.simple(target)
+        place = self.function.with_simple_children(target, later) if later else self.function.simple(target)
         for part in places_in(place):
             if not isinstance(root_of(part), ast.Name):
                 raise UnsupportedSyntaxError(
                     "this changes an attribute of a function",
-                    self.location(target),
+                    self.function.location(target),
                     help="keep the value in a variable of its own.",
                 )
         return place
@@ -149,27 +154,22 @@ class AssignmentLowering(TryLowering):
         """Refuse an assignment to a part of an object that is no variable of the function."""
         for part in places_in(target):
             root = root_of(part)
-            if isinstance(root, ast.Name) and self.is_own(root.id):
+            if isinstance(root, ast.Name) and self.function.is_own(root.id):
                 continue
             if isinstance(root, ast.Name):
                 is_nested = part.value is not root
                 copied = f"copy.deepcopy({root.id})" if is_nested else f"{root.id}.copy()"
                 raise UnsupportedSyntaxError(
                     outside(root.id),
-                    self.location(part),
+                    self.function.location(part),
                     help=f"work on a copy, as in `own = {copied}`, and return what it is to be.",
                 )
             raise UnsupportedSyntaxError(
                 "this changes a part of what a call gives, which no variable holds",
-                self.location(part),
+                self.function.location(part),
                 help="give the value a name first, and assign to a part of that; what stands outside of the function "
                 "cannot be changed.",
             )
-
-    def put_back(self, place: ast.expr, name: str, node: ast.Call) -> None:
-        """Store the callee's new value of an item or attribute that was an argument."""
-        body = put_back(place, load(name, node))
-        self.primitive(body, self.bound(body), ast.copy_location(ast.Expr(node), node), self.source.text(place))
 
     def delete_statement(self, node: ast.Delete) -> None:
         """Lower ``del``."""
@@ -177,10 +177,12 @@ class AssignmentLowering(TryLowering):
             for part in target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]:
                 if isinstance(part, ast.Subscript):
                     self._check_places(ast.copy_location(ast.Subscript(part.value, part.slice, ast.Store()), part))
-                    statement = ast.copy_location(ast.Delete([self.simple(part)]), node)
-                    self.primitive([statement], [], node, self.source.text(statement))
+                    statement = ast.copy_location(ast.Delete([self.function.simple(part)]), node)
+                    self.function.primitive([statement], [], node, self.function.source.text(statement))
                     continue
                 if not isinstance(part, ast.Name):
-                    raise self.unsupported(node)
-                place = self.location(part)
-                self.blocks.add(PrimOp((), (self.variable(part.id),), DELETION, f"del {part.id}", location=place))
+                    raise self.function.unsupported(node)
+                place = self.function.location(part)
+                self.function.blocks.add(
+                    PrimOp((), (self.function.variable(part.id),), DELETION, f"del {part.id}", location=place)
+                )

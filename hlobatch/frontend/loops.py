@@ -13,7 +13,6 @@ that items have to be Python objects, or differ in type or shape, the turns are 
 
 from __future__ import annotations
 
-import abc
 import ast
 import builtins
 import re
@@ -23,26 +22,19 @@ from typing import Any, Final
 
 from hlobatch.analysis.facts import BoundAnew, LoopSite, Turns
 from hlobatch.diagnostics import UnsupportedSyntaxError
-from hlobatch.frontend.assignments import AssignmentLowering
 from hlobatch.frontend.callees import static_value
 from hlobatch.frontend.comprehensions import Gathering
+from hlobatch.frontend.failing_statements import FailingLowering
 from hlobatch.frontend.following import called
 from hlobatch.frontend.live_items import Seen, how_seen, may_change, may_take_out, view_of
 from hlobatch.frontend.scopes import HELPER, target_names
 from hlobatch.frontend.source import MISSING
 from hlobatch.frontend.syntax import assigned, helper, literal, load
+from hlobatch.frontend.whole_function import Loop
 from hlobatch.ir.ops import BranchOp, GotoOp
 
 _WRAPPERS: Final = (list, tuple, iter)
 """Functions whose result has the same items as their argument."""
-
-
-@dataclass(frozen=True)
-class Loop:
-    """The targets of ``continue`` and ``break``."""
-
-    latch: str
-    after: str
 
 
 @dataclass(frozen=True)
@@ -84,26 +76,10 @@ class Iteration:
         return any(bound.items is not None for bound in self.bounds)
 
 
-class LoopLowering(AssignmentLowering):
-    """Lowers the statements of one function; what loops are made of is declared here."""
-
-    @abc.abstractmethod
-    def statement(self, node: ast.stmt) -> None:
-        """Lower one statement."""
-
-    @abc.abstractmethod
-    def loop_body(self, body: list[ast.stmt], loop: Loop) -> None:
-        """Lower the body of a loop, run in each turn."""
-
-    @abc.abstractmethod
-    def loop_end(self, node: ast.While | ast.For, otherwise: str, after: str) -> None:
-        """Lower the code at the end of a loop."""
-
-
 class ForLowering:
     """Lowers one ``for`` statement."""
 
-    def __init__(self, lowering: LoopLowering, node: ast.For) -> None:
+    def __init__(self, lowering: FailingLowering, node: ast.For) -> None:
         self.lowering = lowering
         self.blocks = lowering.blocks
         self.node = node

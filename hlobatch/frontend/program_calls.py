@@ -21,7 +21,7 @@ from hlobatch.frontend.changes import GivesBack, rebinding
 from hlobatch.frontend.guesses import Expected, tried
 from hlobatch.frontend.nested import Default
 from hlobatch.frontend.operands import operands_of, with_operands
-from hlobatch.frontend.places import as_target
+from hlobatch.frontend.places import as_target, put_back
 from hlobatch.frontend.scopes import root_of
 from hlobatch.frontend.straight_line import TEMPORARY
 from hlobatch.frontend.syntax import helper, literal, load
@@ -57,12 +57,18 @@ class CallLowering:
         )
         for name, place in changed:
             if place is not None:
-                self.function.put_back(place, name, node)
+                self._put_back(place, name, node)
         if callee.raises:
             self.function.after_call(node, callee)
         if received != result:
             self.function.assign(result, load(received, node), node)
         return result
+
+    def _put_back(self, place: ast.expr, name: str, node: ast.Call) -> None:
+        """Store the callee's new value of an item or attribute that was an argument."""
+        body = put_back(place, load(name, node))
+        whole = ast.copy_location(ast.Expr(node), node)
+        self.function.primitive(body, self.function.bound(body), whole, self.function.source.text(place))
 
     def _evaluated(
         self,

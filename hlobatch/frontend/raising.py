@@ -253,3 +253,16 @@ class RaisingLowering(ExpressionLowering):
     def move(self, source: str, target: str, node: ast.AST) -> None:
         """Emit ``target = source``."""
         self.assign(target, load(source, node), node)
+
+    def leave(self, loops: int = -1) -> None:
+        """Emit, before control leaves, the ``finally`` of each ``try`` that it leaves.
+
+        Args:
+            loops: The number of loops around the target of the jump; -1 if that is the end of the function.
+        """
+        before = self.tries
+        while self.blocks.is_open and self.tries and self.tries[-1].loops > loops:
+            last = self.tries[-1].last
+            self.tries = self.tries[:-1]
+            self.statements(list(last))
+        self.tries = before

@@ -27,13 +27,14 @@ from hlobatch.analysis.reach import may_change
 from hlobatch.diagnostics import HloBatchError, UnsupportedSyntaxError
 from hlobatch.frontend import by_place
 from hlobatch.frontend.asked import Asking
-from hlobatch.frontend.assignments import outside
+from hlobatch.frontend.assignments import AssignmentLowering, outside
 from hlobatch.frontend.callees import BATCH_MARK, Callee, is_sync, static_value
 from hlobatch.frontend.changes import objects_changed
 from hlobatch.frontend.effects import has_host_do, speaks
 from hlobatch.frontend.expressions import parameter_names
+from hlobatch.frontend.failing_statements import FailingLowering
 from hlobatch.frontend.failures import WHOLE_PROGRAM
-from hlobatch.frontend.loops import ForLowering, Loop, LoopLowering
+from hlobatch.frontend.loops import ForLowering
 from hlobatch.frontend.patterns import MatchLowering
 from hlobatch.frontend.printing import as_statement
 from hlobatch.frontend.raising import RESULT
@@ -41,6 +42,8 @@ from hlobatch.frontend.scopes import root_of
 from hlobatch.frontend.source import MISSING
 from hlobatch.frontend.support import INSTEAD_OF_LOGGING, instead_of_effect, refusal
 from hlobatch.frontend.syntax import helper, literal, load
+from hlobatch.frontend.try_statements import TryLowering
+from hlobatch.frontend.whole_function import Loop
 from hlobatch.ir.ops import HALT
 from hlobatch.ir.program import Function
 
@@ -50,7 +53,7 @@ DROPPED: Final = "dropped"
 """Prefix of temporaries for the value of an expression that is a statement."""
 
 
-class FunctionLowering(LoopLowering):
+class FunctionLowering(FailingLowering):
     """Lowers the statements of one function."""
 
     def __init__(self, callee: Callee, callees: Asking) -> None:
@@ -107,7 +110,7 @@ class FunctionLowering(LoopLowering):
     @statement.register
     def _function(self, node: ast.FunctionDef) -> None:
         self._check_decorators(node)
-        self.define(node.name, node)
+        AssignmentLowering(self).define(node.name, node)
 
     def _check_decorators(self, node: ast.FunctionDef) -> None:
         for decorator in node.decorator_list:
@@ -129,7 +132,7 @@ class FunctionLowering(LoopLowering):
 
     @statement.register
     def _try(self, node: ast.Try) -> None:
-        self.attempt(node)
+        TryLowering(self).attempt(node)
 
     @statement.register
     def _nonlocal(self, node: ast.Nonlocal) -> None:
@@ -247,19 +250,19 @@ class FunctionLowering(LoopLowering):
 
     @statement.register
     def _delete(self, node: ast.Delete) -> None:
-        self.delete_statement(node)
+        AssignmentLowering(self).delete_statement(node)
 
     @statement.register
     def _assign(self, node: ast.Assign) -> None:
-        self.assign_statement(node)
+        AssignmentLowering(self).assign_statement(node)
 
     @statement.register
     def _annotated(self, node: ast.AnnAssign) -> None:
-        self.annotated_assignment(node)
+        AssignmentLowering(self).annotated_assignment(node)
 
     @statement.register
     def _augmented(self, node: ast.AugAssign) -> None:
-        self.augmented_assignment(node)
+        AssignmentLowering(self).augmented_assignment(node)
 
     @statement.register
     def _match(self, node: ast.Match) -> None:

@@ -20,7 +20,6 @@ lowered once for each exit from the ``try``: for its end, for failures, and for 
 
 from __future__ import annotations
 
-import abc
 import ast
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,12 +33,11 @@ from hlobatch.frontend.raising import DETAILS, FAILURE, Handled, Try
 from hlobatch.frontend.syntax import helper, literal, load
 
 
-class TryLowering(FailingLowering):
-    """Lowers ``try`` statements."""
+class TryLowering:
+    """Lowers ``try`` statements of one function."""
 
-    @abc.abstractmethod
-    def statements(self, body: list[ast.stmt]) -> None:
-        """Lower statements up to the first that control cannot pass."""
+    def __init__(self, function: FailingLowering) -> None:
+        self.function = function
 
     def attempt(self, node: ast.Try) -> None:
         """Lower a ``try`` of any form."""
@@ -48,114 +46,103 @@ class TryLowering(FailingLowering):
         else:
             self._attempt(node)
 
-    def leave(self, loops: int = -1) -> None:
-        """Emit, before control leaves, the ``finally`` of each ``try`` that it leaves.
-
-        Args:
-            loops: The number of loops around the target of the jump; -1 if that is the end of the function.
-        """
-        before = self.tries
-        while self.blocks.is_open and self.tries and self.tries[-1].loops > loops:
-            last = self.tries[-1].last
-            self.tries = self.tries[:-1]
-            self.statements(list(last))
-        self.tries = before
-
     @contextmanager
     def _within(self, one: Try) -> Iterator[None]:
         """A context in which the body of a ``try`` is lowered; its statements are tested apart from those around it."""
-        self.test_statements()
-        before, self.tries = self.tries, (*self.tries, one)
+        self.function.test_statements()
+        before, self.function.tries = self.function.tries, (*self.function.tries, one)
         try:
             yield
-            self.test_statements()
+            self.function.test_statements()
         finally:
-            self.tries = before
+            self.function.tries = before
 
     def _goes_to(self, block: str) -> bool:
         """Whether some block so far jumps to ``block``."""
-        return any(block in b.terminator.successors for b in self.blocks.blocks)
+        return any(block in b.terminator.successors for b in self.function.blocks.blocks)
 
     # finally
 
     def _attempt_finally(self, node: ast.Try) -> None:
         """Lower ``try: … finally: …``, with handlers or without."""
-        caught, after = self.blocks.name("caught"), self.blocks.name("after_try")
-        self.learn_caught([BaseException] if drops_exceptions(node) else [])
+        caught, after = self.function.blocks.name("caught"), self.function.blocks.name("after_try")
+        self.function.learn_caught([BaseException] if drops_exceptions(node) else [])
         inner = ast.copy_location(ast.Try(node.body, node.handlers, node.orelse, []), node)
-        with self._within(Try(caught, len(self.loops), tuple(node.finalbody))):
-            self.statements([inner] if node.handlers else node.body)
-        if self.blocks.is_open:
-            self.statements(node.finalbody)
-        self.go(after, node)
+        with self._within(Try(caught, len(self.function.loops), tuple(node.finalbody))):
+            self.function.statements([inner] if node.handlers else node.body)
+        if self.function.blocks.is_open:
+            self.function.statements(node.finalbody)
+        self.function.go(after, node)
         if self._goes_to(caught):
-            self.blocks.start(caught, self.location(node))
+            self.function.blocks.start(caught, self.function.location(node))
             self._fail_after(node.finalbody, node)
         if self._goes_to(after):
-            self.blocks.start(after, self.location(node))
+            self.function.blocks.start(after, self.function.location(node))
 
     def _fail_after(self, last: list[ast.stmt], node: ast.AST) -> None:
         """Lower a ``finally`` for failed lanes: they fail again after it, unless it leaves the function."""
         kept = self._keep(None, node)
-        self.assign(FAILURE, literal(0, node), node)  # a `return` in the `finally` drops the exception
-        self.statements(last)
-        if self.blocks.is_open:
-            self.fail_as(kept, node)
+        self.function.assign(FAILURE, literal(0, node), node)  # a `return` in the `finally` drops the exception
+        self.function.statements(last)
+        if self.function.blocks.is_open:
+            self.function.fail_as(kept, node)
 
     # except
 
     def _attempt(self, node: ast.Try) -> None:
         """Lower ``try: … except …: … else: …``."""
-        caught, after = self.blocks.name("caught"), self.blocks.name("after_try")
-        self.learn_caught([kind for h in node.handlers for kind in caught_kinds(h, self.source, self.local)])
-        with self._within(Try(caught, len(self.loops))):
-            self.statements(node.body)
-        if self.blocks.is_open:
-            self.statements(node.orelse)
-        if not self._goes_to(caught) and self.blocks.is_open:
+        caught, after = self.function.blocks.name("caught"), self.function.blocks.name("after_try")
+        self.function.learn_caught(
+            [kind for h in node.handlers for kind in caught_kinds(h, self.function.source, self.function.local)]
+        )
+        with self._within(Try(caught, len(self.function.loops))):
+            self.function.statements(node.body)
+        if self.function.blocks.is_open:
+            self.function.statements(node.orelse)
+        if not self._goes_to(caught) and self.function.blocks.is_open:
             self._doubt_handlers(node)
-        self.go(after, node)
+        self.function.go(after, node)
         if self._goes_to(caught):
-            self.blocks.start(caught, self.location(node.handlers[0]))
+            self.function.blocks.start(caught, self.function.location(node.handlers[0]))
             self._handlers(node, after)
         if self._goes_to(after):
-            self.blocks.start(after, self.location(node))
+            self.function.blocks.start(after, self.function.location(node))
 
     def _handlers(self, node: ast.Try, after: str) -> None:
         """Lower the handlers, one after the other; a failure that none of them catches is passed on."""
         for handler in node.handlers:
             self._handler(handler, after)
-        if self.blocks.is_open:
-            self.go(self.where_failures_go(), node)
+        if self.function.blocks.is_open:
+            self.function.go(self.function.where_failures_go(), node)
 
     def _handler(self, node: ast.ExceptHandler, after: str) -> None:
-        handle, not_caught = self.blocks.name("except"), self.blocks.name("not_caught")
+        handle, not_caught = self.function.blocks.name("except"), self.function.blocks.name("not_caught")
         if node.type is None:
-            self.go(handle, node)
+            self.function.go(handle, node)
         else:
             self._branch_on_kind(node.type, handle, not_caught)
-        self.blocks.start(handle, self.location(node))
+        self.function.blocks.start(handle, self.function.location(node))
         kept = self._keep(node.name, node)
         self._check_name(node)
-        before, self.handled = self.handled, (*self.handled, kept)
-        self.assign(FAILURE, literal(0, node), node)
-        self.statements(node.body)
-        self.handled = before
-        self.go(after, node)
+        before, self.function.handled = self.function.handled, (*self.function.handled, kept)
+        self.function.assign(FAILURE, literal(0, node), node)
+        self.function.statements(node.body)
+        self.function.handled = before
+        self.function.go(after, node)
         if node.type is not None:
-            self.blocks.start(not_caught, self.location(node))
+            self.function.blocks.start(not_caught, self.function.location(node))
 
     def _branch_on_kind(self, kinds: ast.expr, caught: str, not_caught: str) -> None:
         """Emit a branch on whether the failure is an instance of some classes of exceptions."""
-        failures = ast.copy_location(self.constant(self.callees.failures), kinds)
+        failures = ast.copy_location(self.function.constant(self.function.callees.failures), kinds)
         test = helper("__hb_caught", [failures, load(FAILURE, kinds), kinds], kinds)
-        self.branch_on(test, caught, not_caught, kinds, f"except {self.source.text(kinds)}")
+        self.function.branch_on(test, caught, not_caught, kinds, f"except {self.function.source.text(kinds)}")
 
     def _keep(self, name: str | None, node: ast.AST) -> Handled:
         """Emit copies of the failure that has been caught, since a later one may overwrite it."""
-        kept = Handled(name, self.temporary("failure"), self.temporary("details"))
-        self.move(FAILURE, kept.failure, node)
-        self.move(DETAILS, kept.details, node)
+        kept = Handled(name, self.function.temporary("failure"), self.function.temporary("details"))
+        self.function.move(FAILURE, kept.failure, node)
+        self.function.move(DETAILS, kept.details, node)
         return kept
 
     # Refused uses
@@ -168,13 +155,13 @@ class TryLowering(FailingLowering):
             if isinstance(part, ast.Name) and part.id == node.name and not any(part is other for other in again):
                 raise UnsupportedSyntaxError(
                     f"the exception {node.name!r} is looked at, which differs between lanes",
-                    self.location(part),
+                    self.function.location(part),
                     help="keep what is needed of it in a variable before it is raised.",
                 )
 
     def _is_known_kind(self, handler: ast.ExceptHandler) -> bool:
         """Whether each exception that a handler catches is raised here wherever Python raises it."""
-        kinds = caught_kinds(handler, self.source, self.local)
+        kinds = caught_kinds(handler, self.function.source, self.function.local)
         raised = (*OF_LANES, AssertionError)
         return all(any(issubclass(one, kind) for one in raised) or is_users_class(kind) for kind in kinds)
 
@@ -185,8 +172,8 @@ class TryLowering(FailingLowering):
             return
         error = UnsupportedSyntaxError(
             "nothing in this `try` raises for a lane by itself",
-            self.location(handler.type or handler),
+            self.function.location(handler.type or handler),
             help="test for it with `if`, or `raise` where it happens.",
         )
-        refused = helper("__hb_doubt", [ast.copy_location(self.constant(error), handler)], handler)
-        self.assign(self.temporary(), refused, handler)
+        refused = helper("__hb_doubt", [ast.copy_location(self.function.constant(error), handler)], handler)
+        self.function.assign(self.function.temporary(), refused, handler)

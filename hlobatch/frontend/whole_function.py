@@ -5,11 +5,20 @@ from __future__ import annotations
 import abc
 import ast
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TypeGuard
 
 from hlobatch.frontend.callees import Called, Callee
 from hlobatch.frontend.conditions import ConditionLowering
 from hlobatch.frontend.guesses import Expected
+
+
+@dataclass(frozen=True)
+class Loop:
+    """The targets of ``continue`` and ``break``."""
+
+    latch: str
+    after: str
 
 
 class WholeLowering(ConditionLowering):
@@ -40,8 +49,20 @@ class WholeLowering(ConditionLowering):
         """Lower statements up to the first that control cannot pass."""
 
     @abc.abstractmethod
-    def put_back(self, place: ast.expr, name: str, node: ast.Call) -> None:
-        """Store the callee's new value of an item or attribute that was an argument."""
+    def statement(self, node: ast.stmt) -> None:
+        """Lower one statement."""
+
+    @abc.abstractmethod
+    def loop_body(self, body: list[ast.stmt], loop: Loop) -> None:
+        """Lower the body of a loop, run in each turn."""
+
+    @abc.abstractmethod
+    def loop_end(self, node: ast.While | ast.For, otherwise: str, after: str) -> None:
+        """Lower the code at the end of a loop."""
+
+    @abc.abstractmethod
+    def bound(self, body: list[ast.stmt]) -> list[str]:
+        """The user's names that statements assign to."""
 
     @abc.abstractmethod
     def outlives_failure(self, name: str) -> bool:
