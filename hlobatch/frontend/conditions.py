@@ -12,7 +12,6 @@ Operands are evaluated in Python's order, and only if Python would evaluate them
 
 from __future__ import annotations
 
-import abc
 import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,8 +20,9 @@ from typing import cast
 from hlobatch.analysis.facts import MayBeNone
 from hlobatch.analysis.lane_failures import CanFail
 from hlobatch.analysis.optional import NotNone
-from hlobatch.frontend.straight_line import TEMPORARY, StraightLineLowering
+from hlobatch.frontend.straight_line import TEMPORARY
 from hlobatch.frontend.syntax import helper, literal, load
+from hlobatch.frontend.whole_function import WholeLowering
 from hlobatch.ir.ops import PrimOp
 
 
@@ -45,36 +45,15 @@ class _Asked:
     is_known: bool
 
 
-class ConditionLowering(StraightLineLowering):
-    """Lowers conditions, conditional expressions and short-circuit operators."""
+class ConditionLowering:
+    """Lowers conditions, conditional expressions and short-circuit operators of one function."""
 
-    @abc.abstractmethod
-    def simple(self, node: ast.expr) -> ast.expr:
-        """Lower the control flow in an expression; the result is straight-line code."""
-
-    @abc.abstractmethod
-    def is_simple(self, node: ast.expr) -> bool:
-        """Whether an expression is straight-line code as it stands."""
-
-    @abc.abstractmethod
-    def in_order(self, operands: Sequence[ast.expr]) -> list[ast.expr]:
-        """Operands with their control flow lowered, with the values they have when Python evaluates them."""
-
-    @abc.abstractmethod
-    def changes(self, value: ast.expr) -> bool:
-        """Whether straight-line code changes an object in place."""
-
-    @abc.abstractmethod
-    def store(self, name: str, value: ast.expr, node: ast.AST) -> None:
-        """Emit ``name = value`` for any expression."""
-
-    @abc.abstractmethod
-    def asked(self, test: ast.expr) -> ast.expr:
-        """A condition; for a variable whose class has its own truth method, a call of that."""
+    def __init__(self, function: WholeLowering) -> None:
+        self.function = function
 
     def chained(self, node: ast.Compare) -> ast.expr:
         """``a < b < c`` with ``b`` evaluated once."""
-        *values, last = self.in_order([node.left, *node.comparators])
+        *values, last = self.function.in_order([node.left, *node.comparators])
         values = [*self._once(values, node), last]
         links: list[ast.expr] = [
             ast.copy_location(ast.Compare(left, [op], [right]), node)
@@ -85,22 +64,22 @@ class ConditionLowering(StraightLineLowering):
     def _once(self, operands: Sequence[ast.expr], node: ast.Compare) -> list[ast.expr]:
         """Operands, of which those behind the first are used twice, so that each of these becomes a variable."""
         first, *others = operands
-        if any(map(self.changes, others)):
-            first = load(self.as_variable(first, node), node)
-        return [first, *(load(self.as_variable(value, node), node) for value in others)]
+        if any(map(self.function.changes, others)):
+            first = load(self.function.as_variable(first, node), node)
+        return [first, *(load(self.function.as_variable(value, node), node) for value in others)]
 
     def is_conditional(self, node: ast.expr) -> bool:
         """Whether a chained comparison may skip an operand that has control flow or effects, or may fail."""
         if not isinstance(node, ast.Compare):
             return False
         others = node.comparators[1:]
-        may_fail = bool(others) and self.callees.facts.has(CanFail)
+        may_fail = bool(others) and self.function.callees.facts.has(CanFail)
         is_lookup = may_fail and any(map(_is_looked_up, others))
-        return is_lookup or not all(map(self.is_simple, others)) or any(map(self.changes, others))
+        return is_lookup or not all(map(self.function.is_simple, others)) or any(map(self.function.changes, others))
 
     def as_conjunction(self, node: ast.Compare) -> ast.BoolOp:
         """``a < b < f(c)`` as ``a < b and b < f(c)``, with ``b`` evaluated once."""
-        left, middle = self._once(self.in_order([node.left, node.comparators[0]]), node)
+        left, middle = self._once(self.function.in_order([node.left, node.comparators[0]]), node)
         first = ast.Compare(left, node.ops[:1], [middle])
         rest = ast.Compare(middle, node.ops[1:], node.comparators[1:])
         links: list[ast.expr] = [ast.copy_location(link, node) for link in (first, rest)]
@@ -108,23 +87,23 @@ class ConditionLowering(StraightLineLowering):
 
     def choose(self, node: ast.IfExp) -> str:
         """``a if c else b`` as two blocks that write one variable."""
-        result = self.temporary()
-        names = [self.blocks.name(stem) for stem in ("choose", "otherwise", "chosen")]
+        result = self.function.temporary()
+        names = [self.function.blocks.name(stem) for stem in ("choose", "otherwise", "chosen")]
         self.branch(node.test, names[0], names[1])
         for name, value in zip(names, (node.body, node.orelse), strict=False):
-            self.blocks.start(name, self.location(value))
-            self.store(result, value, value)
-            self.go(names[2], node)
-        self.blocks.start(names[2], self.location(node))
+            self.function.blocks.start(name, self.function.location(value))
+            self.function.store(result, value, value)
+            self.function.go(names[2], node)
+        self.function.blocks.start(names[2], self.function.location(node))
         return result
 
     def short_circuit(self, node: ast.BoolOp) -> str:
         """``a and b`` as Python means it: the value of the operand that decided."""
-        result = self.temporary()
-        done = self.blocks.name("decided")
+        result = self.function.temporary()
+        done = self.function.blocks.name("decided")
         self.all_but_last(node, result, done)
-        self.store(result, node.values[-1], node.values[-1])
-        self.blocks.start(done, self.location(node))
+        self.function.store(result, node.values[-1], node.values[-1])
+        self.function.blocks.start(done, self.function.location(node))
         return result
 
     def all_but_last(self, node: ast.BoolOp, result: str, done: str) -> None:
@@ -136,52 +115,54 @@ class ConditionLowering(StraightLineLowering):
             done: The block to go to once an operand has decided.
         """
         for value in node.values[:-1]:
-            self.store(result, value, value)
-            rest = self.blocks.name("and" if isinstance(node.op, ast.And) else "or")
+            self.function.store(result, value, value)
+            rest = self.function.blocks.name("and" if isinstance(node.op, ast.And) else "or")
             targets = (rest, done) if isinstance(node.op, ast.And) else (done, rest)
             self.branch(load(result, value), *targets)
-            self.blocks.start(rest, self.location(value))
+            self.function.blocks.start(rest, self.function.location(value))
 
     def branch(self, test: ast.expr, true: str, false: str) -> None:
         """End the open block by a branch on an expression, with short-circuit operators as control flow."""
         match test:
             case ast.BoolOp():
                 for value in test.values[:-1]:
-                    rest = self.blocks.name("and" if isinstance(test.op, ast.And) else "or")
+                    rest = self.function.blocks.name("and" if isinstance(test.op, ast.And) else "or")
                     targets = (rest, false) if isinstance(test.op, ast.And) else (true, rest)
                     self.branch(value, *targets)
-                    self.blocks.start(rest, self.location(value))
+                    self.function.blocks.start(rest, self.function.location(value))
                 self.branch(test.values[-1], true, false)
             case ast.UnaryOp(op=ast.Not()):
                 self.branch(test.operand, false, true)
             case ast.Compare() if self.is_conditional(test):
                 self.branch(self.as_conjunction(test), true, false)
             case _:
-                self._branch_on_value(self.asked(test), true, false)
+                self._branch_on_value(self.function.asked(test), true, false)
 
     def _branch_on_value(self, test: ast.expr, true: str, false: str) -> None:
         """End the open block by a branch on an expression other than ``and``, ``or`` and ``not``."""
         asked = self._asked_for_none(test)
-        condition = helper("__hb_truth", [self.simple(test) if asked is None else asked.condition], test)
-        text = self.source.text(test)
+        condition = helper("__hb_truth", [self.function.simple(test) if asked is None else asked.condition], test)
+        text = self.function.source.text(test)
         if asked is None or not asked.is_known:
-            self.branch_on(condition, true, false, test, text)
+            self.function.branch_on(condition, true, false, test, text)
         elif asked.if_true:
-            there = self.blocks.name("there")
-            self.branch_on(condition, there, false, test, text)
+            there = self.function.blocks.name("there")
+            self.function.branch_on(condition, there, false, test, text)
             self._go_with_value(asked, there, true, test)
         else:
-            there = self.blocks.name("there")
-            self.branch_on(condition, true, there, test, text)
+            there = self.function.blocks.name("there")
+            self.function.branch_on(condition, true, there, test, text)
             self._go_with_value(asked, there, false, test)
 
     def _go_with_value(self, asked: _Asked, there: str, onward: str, test: ast.expr) -> None:
         """Emit the block on the side of a test where a variable is not None, which narrows it to the plain value."""
-        self.blocks.start(there, self.location(test))
-        variable, which = (self.variable(asked.name),), "" if asked.part is None else f"[{asked.part}]"
+        self.function.blocks.start(there, self.function.location(test))
+        variable, which = (self.function.variable(asked.name),), "" if asked.part is None else f"[{asked.part}]"
         text = f"{asked.name}{which} is there"
-        self.blocks.add(PrimOp(variable, variable, NotNone(asked.part), text, location=self.location(test)))
-        self.go(onward, test)
+        self.function.blocks.add(
+            PrimOp(variable, variable, NotNone(asked.part), text, location=self.function.location(test))
+        )
+        self.function.go(onward, test)
 
     def _asked_for_none(self, test: ast.expr) -> _Asked | None:
         """The test of a variable, or of an item of it, for None; None for any other expression."""
@@ -201,8 +182,8 @@ class ConditionLowering(StraightLineLowering):
                 return None
         if not self._is_variable(name):
             return None
-        of = self.variable(name) if part is None else f"{self.variable(name)}[{part}]"
-        is_known = self.callees.facts.of(MayBeNone, MayBeNone(of).site) is not None
+        of = self.function.variable(name) if part is None else f"{self.function.variable(name)}[{part}]"
+        is_known = self.function.callees.facts.of(MayBeNone, MayBeNone(of).site) is not None
         unknown = [literal(of, test), *([] if part is None else [load(name, test)])]
         asked = read if is_known else helper("__hb_asked", [read, *unknown], test)
         if read is test:
@@ -212,7 +193,7 @@ class ConditionLowering(StraightLineLowering):
         return _Asked(name, part, condition, if_true, is_known)
 
     def _is_variable(self, name: str) -> bool:
-        return name in self.local or name.startswith(TEMPORARY)
+        return name in self.function.local or name.startswith(TEMPORARY)
 
 
 def _is_looked_up(node: ast.expr) -> bool:

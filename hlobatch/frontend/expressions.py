@@ -22,6 +22,7 @@ from hlobatch.frontend import builtins as batched_builtins
 from hlobatch.frontend import special_methods
 from hlobatch.frontend.callees import Called, static_value
 from hlobatch.frontend.changes import Change, is_change
+from hlobatch.frontend.conditions import ConditionLowering
 from hlobatch.frontend.differentiated import differentiates
 from hlobatch.frontend.following import Calls, called
 from hlobatch.frontend.library import changed_by, is_built_in
@@ -52,6 +53,11 @@ class ExpressionLowering(WholeLowering):
 
     steps: frozenset[str] = frozenset()
 
+    @property
+    def conditions(self) -> ConditionLowering:
+        """What lowers its conditions."""
+        return ConditionLowering(self)
+
     # Expressions
 
     def simple(self, node: ast.expr) -> ast.expr:
@@ -70,15 +76,15 @@ class ExpressionLowering(WholeLowering):
             case ast.Call() if self._takes_from_growing(node) or self.is_step(node):
                 return load(self._changing_call(node), node)
             case ast.IfExp():
-                return load(self.choose(node), node)
+                return load(self.conditions.choose(node), node)
             case ast.BoolOp():
-                return load(self.short_circuit(node), node)
+                return load(self.conditions.short_circuit(node), node)
             case ast.UnaryOp(op=ast.Not()):
                 return helper("__hb_not", [self.simple(self.asked(node.operand))], node)
-            case ast.Compare() if self.is_conditional(node):
-                return self.simple(self.as_conjunction(node))
+            case ast.Compare() if self.conditions.is_conditional(node):
+                return self.simple(self.conditions.as_conjunction(node))
             case ast.Compare() if len(node.ops) > 1:
-                return self.chained(node)
+                return self.conditions.chained(node)
             case ast.NamedExpr(target, value):
                 self.store(target.id, value, node)
                 return load(target.id, node)

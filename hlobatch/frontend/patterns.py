@@ -18,32 +18,18 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from typing import Protocol
 
 from hlobatch.diagnostics import Location
 from hlobatch.frontend.blocks import BlockBuilder
+from hlobatch.frontend.expressions import ExpressionLowering
 from hlobatch.frontend.syntax import helper, literal, load
 from hlobatch.ir.ops import GotoOp
-
-
-class Lowering(Protocol):
-    """The part of the lowering of a function that a ``match`` needs."""
-
-    blocks: BlockBuilder
-
-    def location(self, node: ast.AST) -> Location: ...
-    def temporary(self, stem: str = "") -> str: ...
-    def simple(self, node: ast.expr) -> ast.expr: ...
-    def as_variable(self, value: ast.expr, node: ast.AST) -> str: ...
-    def assign(self, name: str, value: ast.expr, node: ast.AST) -> None: ...
-    def branch(self, test: ast.expr, true: str, false: str) -> None: ...
-    def statements(self, body: list[ast.stmt]) -> None: ...
 
 
 class MatchLowering:
     """Lowers one ``match`` statement."""
 
-    def __init__(self, lowering: Lowering, node: ast.Match) -> None:
+    def __init__(self, lowering: ExpressionLowering, node: ast.Match) -> None:
         self.lowering = lowering
         self.node = node
 
@@ -60,7 +46,7 @@ class MatchLowering:
                 self.lowering.assign(capture, load(_capture(capture), case.pattern), case.pattern)
             if case.guard is not None:
                 body = blocks.name("body")
-                self.lowering.branch(case.guard, body, following)
+                self.lowering.conditions.branch(case.guard, body, following)
                 blocks.start(body, self._location(case.body[0]))
             self.lowering.statements(case.body)
             reached |= blocks.is_open
@@ -114,7 +100,7 @@ class MatchLowering:
 
     def _test(self, test: ast.expr, otherwise: str, pattern: ast.pattern) -> None:
         fits = self.lowering.blocks.name("fits")
-        self.lowering.branch(test, fits, otherwise)
+        self.lowering.conditions.branch(test, fits, otherwise)
         self.lowering.blocks.start(fits, self._location(pattern))
 
     def _part(self, pattern: ast.pattern, value: ast.expr, otherwise: str) -> None:

@@ -16,12 +16,12 @@ import builtins
 from typing import Any, Final
 
 from hlobatch.frontend.callees import static_value
-from hlobatch.frontend.conditions import ConditionLowering
 from hlobatch.frontend.effects import Shows
 from hlobatch.frontend.primitives import compile_primitive
 from hlobatch.frontend.scopes import read_names
 from hlobatch.frontend.source import MISSING
 from hlobatch.frontend.syntax import assigned, helper, literal, load
+from hlobatch.frontend.whole_function import WholeLowering
 
 _TEXTS: Final = ("str", "repr", "ascii", "format")
 _COMPREHENSIONS: Final = (ast.ListComp, ast.SetComp, ast.GeneratorExp)
@@ -45,7 +45,7 @@ def as_statement(node: ast.IfExp | ast.BoolOp) -> ast.If:
 class PrintLowering:
     """Lowers one ``print``."""
 
-    def __init__(self, function: ConditionLowering, node: ast.Call) -> None:
+    def __init__(self, function: WholeLowering, node: ast.Call) -> None:
         self.function = function
         self.node = node
 

@@ -181,7 +181,7 @@ class RaisingLowering(ExpressionLowering):
     def fail_unless(self, node: ast.Assert) -> None:
         """Lower ``assert``."""
         wrong, right = self.blocks.name("wrong"), self.blocks.name("right")
-        self.branch(node.test, right, wrong)
+        self.conditions.branch(node.test, right, wrong)
         self.blocks.start(wrong, self.location(node))
         arguments = [] if node.msg is None else [self.simple(node.msg)]
         self.record(helper("__hb_AssertionError", arguments, node), AssertionError, node)

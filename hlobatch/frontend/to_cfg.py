@@ -277,7 +277,7 @@ class FunctionLowering(FailingLowering):
         match value:
             case ast.IfExp():
                 names = [self.blocks.name(stem) for stem in ("choose", "otherwise")]
-                self.branch(value.test, *names)
+                self.conditions.branch(value.test, *names)
                 for name, side in zip(names, (value.body, value.orelse), strict=True):
                     self.blocks.start(name, self.location(side))
                     self.give_back(side, side)
@@ -298,7 +298,7 @@ class FunctionLowering(FailingLowering):
         return known is not None and known.function == self.callee.name
 
     def _give_back_short_circuit(self, value: ast.BoolOp) -> None:
-        self.all_but_last(value, RESULT, HALT)
+        self.conditions.all_but_last(value, RESULT, HALT)
         self.give_back(value.values[-1], value.values[-1])
 
     @statement.register
@@ -330,7 +330,7 @@ class FunctionLowering(FailingLowering):
     def _test(self, node: ast.If) -> tuple[str, str, str]:
         """Lower the test of an ``if``; return the names of the blocks for its sides and for the code after it."""
         then, otherwise, after = (self.blocks.name(stem) for stem in ("then", "else", "after_if"))
-        self.branch(node.test, then, otherwise if node.orelse else after)
+        self.conditions.branch(node.test, then, otherwise if node.orelse else after)
         return then, otherwise, after
 
     def _elif(self, node: ast.If) -> tuple[str, str, str]:
@@ -358,7 +358,7 @@ class FunctionLowering(FailingLowering):
         head, body = self.blocks.name("while"), self.blocks.name("body")
         otherwise, after = self.blocks.name("else"), self.blocks.name("after_while")
         self.blocks.start(head, self.location(node.test))
-        self.branch(node.test, body, otherwise if node.orelse else after)
+        self.conditions.branch(node.test, body, otherwise if node.orelse else after)
         self.blocks.start(body, self.location(node.body[0]))
         self.loop_body(node.body, Loop(head, after))
         self.go(head, node)

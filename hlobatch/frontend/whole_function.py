@@ -1,4 +1,4 @@
-"""The interface of the whole function's lowering, for the lowering of calls, comprehensions and loops."""
+"""The interface of the whole function's lowering, for the lowering of conditions, calls, comprehensions and loops."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import TypeGuard
 
 from hlobatch.frontend.callees import Called, Callee
-from hlobatch.frontend.conditions import ConditionLowering
 from hlobatch.frontend.guesses import Expected
+from hlobatch.frontend.straight_line import StraightLineLowering
 
 
 @dataclass(frozen=True)
@@ -21,8 +21,32 @@ class Loop:
     after: str
 
 
-class WholeLowering(ConditionLowering):
-    """Lowers one function; those methods that ``CallLowering`` and ``TraceTimeLowering`` call are declared here."""
+class WholeLowering(StraightLineLowering):
+    """Lowers one function; the methods that its parts call, such as ``CallLowering``, are declared here."""
+
+    @abc.abstractmethod
+    def simple(self, node: ast.expr) -> ast.expr:
+        """Lower the control flow in an expression; the result is straight-line code."""
+
+    @abc.abstractmethod
+    def is_simple(self, node: ast.expr) -> bool:
+        """Whether an expression is straight-line code as it stands."""
+
+    @abc.abstractmethod
+    def in_order(self, operands: Sequence[ast.expr]) -> list[ast.expr]:
+        """Operands with their control flow lowered, with the values they have when Python evaluates them."""
+
+    @abc.abstractmethod
+    def changes(self, value: ast.expr) -> bool:
+        """Whether straight-line code changes an object in place."""
+
+    @abc.abstractmethod
+    def store(self, name: str, value: ast.expr, node: ast.AST) -> None:
+        """Emit ``name = value`` for any expression."""
+
+    @abc.abstractmethod
+    def asked(self, test: ast.expr) -> ast.expr:
+        """A condition; for a variable whose class has its own truth method, a call of that."""
 
     @abc.abstractmethod
     def called(self, node: ast.AST) -> Called | None:
