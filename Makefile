@@ -14,6 +14,8 @@ WORKERS ?= auto
 
 python := $(VENV)/bin/python
 pip := $(python) -m pip --disable-pip-version-check
+# Tests start many processes, whose bytecode is kept, also where the environment keeps Python from writing any.
+bytecode := PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX=$(CURDIR)/.pytest_cache/bytecode
 sources := benchmarks dialect examples hlobatch lowering test
 
 # Stamps: the environment (one per PYTHON, so another PYTHON makes it anew), the package, each dependency group.
@@ -69,12 +71,12 @@ lit: $(test_group) ## run the tests of test/lit
 
 .PHONY: pytest
 pytest: $(test_group) ## run the tests of test/py, and the examples in docstrings
-	$(python) -m pytest -n auto
+	$(bytecode) $(python) -m pytest -n auto --dist worksteal
 
 .PHONY: nightly
 nightly: $(test_group) ## run all tests, the slow ones too, with more generated programs
 	$(VENV)/bin/lit -sv -Dinterpreters=own test/lit
-	$(python) -m pytest -n auto -m '' --hypothesis-profile=nightly -o faulthandler_timeout=3600 # 500 programs are one test
+	$(bytecode) $(python) -m pytest -n auto --dist worksteal -m '' --hypothesis-profile=nightly -o faulthandler_timeout=3600 # 500 programs are one test
 
 .PHONY: test-accelerator
 test-accelerator: $(test_group) ## run all programs in all forms on the accelerator that JAX finds
@@ -112,7 +114,7 @@ layers: $(lint_group) ## check which module imports which
 	$(VENV)/bin/lint-imports --no-logo
 
 .PHONY: check
-check: format-check lint types layers examples test ## everything CI asks for
+check: format-check lint types layers demo test ## everything CI asks for; the tests run the other examples
 
 .PHONY: clean
 clean: ## remove everything made here

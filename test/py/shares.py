@@ -24,6 +24,12 @@ def share(name: str, among: Sequence[T], count: int = 1) -> tuple[T, ...]:
     return tuple(among[(first + round(i * apart)) % len(among)] for i in range(count))
 
 
+def forms(test: str, among: Sequence[str] = ("case", "chain", "guarded", "sweep")) -> list[Any]:
+    """All forms of XLA's loop; by day two of them, chosen by a test's name so that tests divide them evenly."""
+    usual = share(test, among, 2)
+    return [form if form in usual else pytest.param(form, marks=pytest.mark.slow) for form in among]
+
+
 def features(function: Callable[..., Any]) -> frozenset[str]:
     """The kinds of statements and expressions in a function."""
     tree = ast.parse(textwrap.dedent(inspect.getsource(function)))

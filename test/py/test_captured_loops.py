@@ -16,6 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from shares import forms
 
 import hlobatch as hb
 from hlobatch._jax import Primitive, embed_module, ir, mlir
@@ -71,7 +72,7 @@ def test_the_module_is_right_as_we_compile() -> None:
     np.testing.assert_array_equal(run_module({}), WANTED["module"])
 
 
-@pytest.mark.parametrize("dispatch", ["guarded", "chain", "case", "sweep"])
+@pytest.mark.parametrize("dispatch", forms("fibonacci_is_right_as_we_compile"))
 def test_fibonacci_is_right_as_we_compile(dispatch: str) -> None:
     np.testing.assert_array_equal(run_fibonacci(dispatch), WANTED["fibonacci"])
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from by_hand import INT, block, prim, program
 from runs import layout_of, request_of
+from shares import forms
 
 import hlobatch as hb
 from hlobatch.analysis.call_frames import CallFrames
@@ -59,7 +60,7 @@ def widths_of(function: hb.BatchedFunction, args: tuple[Any, ...]) -> dict[int, 
 
 
 @pytest.mark.parametrize(("function", "inputs"), [(walk, walks), (inner_loop, inner_loops)], ids=["walk", "inner_loop"])
-@pytest.mark.parametrize("dispatch", ["auto", "case", "chain", "guarded", "sweep"])
+@pytest.mark.parametrize("dispatch", ["auto", *forms("equals")])
 def test_equals_one_example_at_a_time(
     function: hb.BatchedFunction, inputs: Callable[[], tuple[Any, ...]], dispatch: str
 ) -> None:

@@ -52,7 +52,7 @@ ENDLESS = np.arange(SIZE) % 9 == 4
 
 
 @pytest.mark.usefixtures("short")
-@ways
+@ways("runs_in_many_stretches")
 def test_runs_in_many_stretches(form: str, lanes: int | None, threads: int) -> None:
     """Give what one stretch gives, and count each step once."""
     how = options(form, lanes, threads)
@@ -67,7 +67,7 @@ def test_runs_in_many_stretches(form: str, lanes: int | None, threads: int) -> N
     assert [block.active for block in stats.blocks] == [len(counted), counted.sum(), len(counted)]
 
 
-@ways
+@ways("interrupted")
 def test_interrupted(
     form: str, lanes: int | None, threads: int, short: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -337,7 +337,12 @@ COLUMNS = NUMBERS, np.arange(12, dtype=np.float32).reshape(6, 2)
 
 @pytest.mark.parametrize(
     ("form", "how"),
-    [("case", {}), ("chain", {"lanes": 2}), ("guarded", {"threads": 2}), ("sweep", {"threads": 2, "lanes": 2})],
+    [
+        ("case", {}),
+        pytest.param("chain", {"lanes": 2}, marks=pytest.mark.slow),
+        pytest.param("guarded", {"threads": 2}, marks=pytest.mark.slow),
+        ("sweep", {"threads": 2, "lanes": 2}),
+    ],
 )
 def test_full_logs(form, how, monkeypatch):
     """The host reads them, and lanes go on: nothing is lost, and nothing said twice."""

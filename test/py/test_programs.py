@@ -95,8 +95,8 @@ EXECUTORS: dict[str, tuple[Run, int | None]] = {
 }
 """How a program is run, and on how many of its examples in the usual run (None: all of them)."""
 
-OTHERS = covering({program.name: features(program.function) for program in ALLOWED[::8]}, [*EXECUTORS][1:], 1)
-"""How each eighth program is run in the usual run, beside the form that a user gets; all else waits for the night."""
+OTHERS = covering({program.name: features(program.function) for program in ALLOWED[::14]}, [*EXECUTORS][1:], 1)
+"""How each fourteenth program runs by day, beside the form that a user gets; all else waits for the night."""
 
 
 def is_quick(program: Program, executor: str) -> bool:

@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from shares import forms
 from small_functions import fibonacci, ints
 
 import hlobatch as hb
@@ -93,7 +94,7 @@ def test_select_of_a_python_object() -> None:
 
 
 @pytest.mark.usefixtures("optimized_in_full")
-@pytest.mark.parametrize("dispatch", ["case", "chain", "guarded", "sweep"])
+@pytest.mark.parametrize("dispatch", forms("small_loop_of_a_reduction_never_ended"))
 def test_small_loop_of_a_reduction_never_ended(dispatch: str) -> None:
     """A block kept out of line hung where XLA compiles a small loop into one function."""
 
@@ -135,7 +136,7 @@ def hoisted(text: str, what: str) -> list[str]:
     return [line for body in bodies for line in body.splitlines() if what in line and " while(" not in line]
 
 
-@pytest.mark.parametrize("dispatch", ["chain", "case", "guarded", "sweep"])
+@pytest.mark.parametrize("dispatch", forms("loops_in_which_nothing_happens"))
 def test_loops_in_which_nothing_happens(dispatch):
     """A block that only asks, and goes to itself, was asked past without end; so was one that leads to another such."""
 
@@ -178,7 +179,7 @@ def test_loops_in_which_nothing_happens(dispatch):
             hb.batch(function.function, dispatch=dispatch, max_steps=50)(*arguments)
 
 
-@pytest.mark.parametrize("dispatch", ["case", "chain", "guarded", "sweep"])
+@pytest.mark.parametrize("dispatch", forms("inputs_that_are_done_where_they_begin_ended_the_run"))
 @pytest.mark.parametrize("lanes", [1, 2, 8])
 def test_inputs_that_are_done_where_they_begin_ended_the_run(dispatch, lanes):
     """All lanes in flight were done with the inputs that they had just taken, and no block had run."""

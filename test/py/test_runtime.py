@@ -45,7 +45,14 @@ def variant(**options: object) -> hb.BatchedFunction:
 
 
 @pytest.mark.parametrize(
-    ("dispatch", "lanes"), [("chain", None), ("chain", 4), ("case", 1), ("guarded", 4), ("sweep", 1)]
+    ("dispatch", "lanes"),
+    [
+        ("chain", None),
+        ("guarded", 4),
+        pytest.param("chain", 4, marks=pytest.mark.slow),
+        pytest.param("case", 1, marks=pytest.mark.slow),
+        pytest.param("sweep", 1, marks=pytest.mark.slow),
+    ],
 )
 def test_stacks_grow_while_running(dispatch: str, lanes: int | None) -> None:
     found, stats = variant(max_stack_depth=2, dispatch=dispatch, lanes=lanes).with_stats(INPUTS)

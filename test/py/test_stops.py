@@ -3,12 +3,14 @@
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 import stopping
+from shares import share
 from zoo import LOOP
 
 import hlobatch as hb
@@ -31,8 +33,8 @@ def count(n):
     return n + 7
 
 
+AUTO = ("auto", 6, 1)
 BY_DAY = [
-    ("auto", 6, 1),
     ("case", 6, 1),
     ("chain", 6, 2),
     ("guarded", 6, 1),
@@ -47,23 +49,25 @@ BY_NIGHT = [
     ("sweep", 6, 1),
     ("sweep", None, 1),
 ]
-WAYS = [
-    pytest.param(
-        *way,
-        id="-".join(map(str, way)),
-        marks=() if way in BY_DAY else pytest.mark.slow,
+
+
+def ways(test: str) -> Any:
+    """Forms of dispatch, lanes in flight, and threads: by day three, chosen by a test's name."""
+    usual = (AUTO, *share(test, BY_DAY, 2))
+    return pytest.mark.parametrize(
+        ("form", "lanes", "threads"),
+        [
+            pytest.param(*way, id="-".join(map(str, way)), marks=() if way in usual else pytest.mark.slow)
+            for way in [AUTO, *BY_DAY, *BY_NIGHT]
+        ],
     )
-    for way in [*BY_DAY, *BY_NIGHT]
-]
-"""Forms of dispatch, lanes in flight, and threads."""
-ways = pytest.mark.parametrize(("form", "lanes", "threads"), WAYS)
 
 
 def options(form: str, lanes: int | None, threads: int) -> dict[str, object]:
     return {"dispatch": form, "lanes": lanes, "threads": threads, "optimizations": LOOP}
 
 
-@ways
+@ways("steps")
 def test_steps(form: str, lanes: int | None, threads: int) -> None:
     stuck = np.arange(SIZE) % 4 == 3
     limited = hb.batch(count, max_steps=40, **options(form, lanes, threads))
@@ -75,7 +79,7 @@ def test_steps(form: str, lanes: int | None, threads: int) -> None:
     assert "had not started" not in str(error)
 
 
-@ways
+@ways("stacks")
 def test_stacks(form: str, lanes: int | None, threads: int) -> None:
     """Those that need more frames than there can be keep their lanes until that is known, and no longer."""
     n = np.arange(SIZE, dtype=np.int32) % 10
@@ -106,7 +110,7 @@ def test_steps_and_stacks(lanes: int | None, threads: int) -> None:
     assert "error.unfinished" in caught.value.help
 
 
-@ways
+@ways("where_stacks_cannot_grow")
 def test_where_stacks_cannot_grow(form: str, lanes: int | None, threads: int) -> None:
     """Stacks that cannot grow inside of other computations, and in artifacts of both kinds."""
     how = options(form, lanes, threads)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from jax import Array, lax
 from runs import layout_of
+from shares import forms
 
 import hlobatch as hb
 
@@ -88,7 +89,7 @@ def test_what_is_read_as_a_whole_is_kept(kind: str) -> None:
 
 
 @pytest.mark.parametrize("lanes", [None, 4])
-@pytest.mark.parametrize("dispatch", ["case", "chain", "guarded", "sweep"])
+@pytest.mark.parametrize("dispatch", forms("every_form"))
 def test_every_form(dispatch: str, lanes: int | None) -> None:
     look_up = LOOKUPS["a number"]
     options = {"dispatch": dispatch, "lanes": lanes}

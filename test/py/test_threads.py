@@ -477,7 +477,7 @@ print("leaving", time.time(), flush=True)
     ("dispatch", "threads"),
     [
         ("kernel", 2),
-        ("sweep", 1),
+        pytest.param("sweep", 1, marks=pytest.mark.slow),
         pytest.param("kernel", 1, marks=pytest.mark.slow),
         pytest.param("sweep", 2, marks=pytest.mark.slow),
     ],

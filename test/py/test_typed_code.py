@@ -53,7 +53,7 @@ def run(arguments: Sequence[str], **how: object) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("options", [["-c"], ["-Xutf8", "-Bc"]], ids=" ".join)
+@pytest.mark.parametrize("options", [["-Xutf8", "-Bc"], pytest.param(["-c"], marks=pytest.mark.slow)], ids=" ".join)
 def test_an_argument(options):
     out = run([*options, PROGRAM, "-c", "x"])
     assert out.startswith(GIVEN)

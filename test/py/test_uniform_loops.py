@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 from runs import layout_of
+from shares import forms
 
 import hlobatch as hb
 from hlobatch.analysis.machine_flow import never_goes_back
@@ -234,7 +235,7 @@ def test_a_program_without_other_loops_has_none_but_theirs() -> None:
 
 
 @pytest.mark.parametrize("lanes", [None, 4])
-@pytest.mark.parametrize("dispatch", ["auto", "case", "chain", "guarded", "sweep"])
+@pytest.mark.parametrize("dispatch", ["auto", *forms("one_way_through")])
 def test_one_way_through_in_every_form(dispatch: Any, lanes: int | None) -> None:
     batched = hb.batch(up, dispatch=dispatch, lanes=lanes)
     assert jnp.allclose(batched(X), jax.vmap(up)(X), rtol=1e-5)

@@ -29,7 +29,8 @@ def check_moments(draws: Any) -> None:
         np.testing.assert_allclose(np.asarray(draws[name]).std(axis=(0, 1)), sd, rtol=0.1)
 
 
-@pytest.mark.parametrize("make_key", [jax.random.key, pytest.param(jax.random.PRNGKey, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("make_key", [jax.random.key, jax.random.PRNGKey])
 def test_scan_of_vmap(make_key: Any) -> None:
     """Under jit, vmap and scan, with typed keys and with those of old."""
     kernel = mcmc.nuts(log_density, 0.8, jnp.array([0.25, 9.0, 1.0]))

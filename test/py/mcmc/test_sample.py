@@ -94,6 +94,7 @@ def test_same_draws_in_every_way_of_running(options: dict[str, Any]) -> None:
     assert (other.stats["n_steps"] == plain.stats["n_steps"]).all()
 
 
+@pytest.mark.slow
 def test_a_chain_draws_the_same_among_others() -> None:
     few = {"x": np.zeros(3, np.float32), "rate": np.ones(3, np.float32)}
     constraints = {"rate": mcmc.positive}
