@@ -13,7 +13,6 @@ function is found by the object, and not by its name. If no value differs betwee
 
 from __future__ import annotations
 
-import builtins
 import copy
 import enum
 import functools
@@ -74,7 +73,7 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         return print_values(*args, **kwargs)
     function = dispatched(function, args)
     # A call that the program could make itself has gone through `following.follow` before.
-    if not library.is_built_in(function) and library.standing_in(function, args, kwargs) is not None:
+    if not library.is_meant_as_a_whole(function) and library.standing_in(function, args, kwargs) is not None:
         raise library.traced(function)
     known = _known(function)
     check_arguments(known, args, kwargs)
@@ -242,7 +241,7 @@ def known_functions() -> dict[str, Sequence[str]]:
     return {
         "Python": sorted(function.__name__ for function in own),
         "`math`": sorted(math_functions.NAMES),
-        **{f"`{module}`": names for module, names in prelude.names().items() if module != builtins.__name__},
+        **{f"`{module}`": names for module, names in prelude.names().items() if module not in ("builtins", "math")},
         "containers": [f"{kind.__name__}.{name}" for kind, name in _METHODS],
     }
 

@@ -34,6 +34,7 @@ from hlobatch.frontend.effects import prints
 from hlobatch.frontend.files import is_users
 from hlobatch.frontend.library import check_grows, standing_in
 from hlobatch.frontend.nested import Closure
+from hlobatch.frontend.starred import is_spread, received, refusal
 from hlobatch.frontend.traced_functions import as_meant
 from hlobatch.prelude import is_of_prelude, standing_for
 from hlobatch.prelude.jax import slopes
@@ -117,6 +118,8 @@ def follow(site: Site, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         return made
     function = differentiated(dispatched(function, args))
     target = called(function)
+    if is_spread(args):
+        raise refusal() if target is None else Learned(site, target)
     if function is functools.partial:
         return jax.tree_util.Partial(*args, **kwargs)  # which may hold values that differ between lanes
     if (own := standing_in(function, args, kwargs)) is not None:
@@ -180,7 +183,7 @@ def bound(signature: inspect.Signature, function: Any, /, *args: Any, **kwargs: 
     while not isinstance(function, types.FunctionType) or is_differentiated(function):
         if isinstance(function, functools.partial):
             args, kwargs, function = (*function.args, *args), {**function.keywords, **kwargs}, function.func
-        elif isinstance(function, Closure):
+        elif isinstance(function, Closure) or standing_for(function) is not None:
             break
         elif is_batched(function):
             receiver = getattr(function, "__self__", None)
@@ -195,7 +198,7 @@ def bound(signature: inspect.Signature, function: Any, /, *args: Any, **kwargs: 
             args, function = (function, *args), type(function).__call__
     arguments = signature.bind(*args, **kwargs)
     arguments.apply_defaults()
-    return tuple(arguments.arguments.values())
+    return received(signature, arguments.arguments)
 
 
 def see(site: Site, function: Any, /, *args: Any, **kwargs: Any) -> Any:

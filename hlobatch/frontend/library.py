@@ -59,6 +59,12 @@ def is_built_in(function: Any) -> bool:
     return isinstance(own, types.FunctionType) and own.__module__ in prelude.MEANT_ANYWAY
 
 
+def is_meant_as_a_whole(function: Any) -> bool:
+    """Whether a function has a meaning for containers whose length differs between lanes without its stand-in."""
+    own = standing_for(function)
+    return own is not None and own.__module__ in prelude.MEANT_AS_A_WHOLE
+
+
 def _is_of_a_list(args: Sequence[Any]) -> bool:
     """Whether the first argument, and no other, is a growing list, of numbers or tuples of numbers."""
     first, *others = args or (None,)

@@ -17,9 +17,10 @@ from jax.scipy import special
 from hlobatch.analysis.lane_failures import fails, fails_as_in_python, is_wanted
 from hlobatch.analysis.number_tables import is_integer
 from hlobatch.frontend import exact_functions, number_theory
-from hlobatch.frontend.lane_numbers import as_bool, as_float, as_index, as_int, as_number
+from hlobatch.frontend.lane_numbers import as_bool, as_float, as_index, as_int, as_number, select
 from hlobatch.frontend.meaning import entries
 from hlobatch.frontend.overflow import exact
+from hlobatch.frontend.possible_items import items_of
 
 _FLOATS: Final[Mapping[str, Callable[..., Any]]] = {
     "acos": jnp.arccos,
@@ -140,7 +141,8 @@ def _fsum(numbers: Any, /) -> Any:
     Reference: Neumaier (1974).
     """
     total, lost = as_float(0.0), as_float(0.0)
-    for number in map(as_float, numbers):
+    for item in items_of(numbers):
+        number = as_float(select(item.is_there, item.value, 0))
         new = total + number
         lost = lost + jnp.where(abs(total) >= abs(number), (total - new) + number, (number - new) + total)
         total = new
@@ -148,7 +150,8 @@ def _fsum(numbers: Any, /) -> Any:
 
 
 def _prod(numbers: Any, /, *, start: Any = 1) -> Any:
-    return functools.reduce(lambda a, b: exact("mul", a, as_number(b)), numbers, as_number(start))
+    factors = (select(item.is_there, as_number(item.value), 1) for item in items_of(numbers))
+    return functools.reduce(functools.partial(exact, "mul"), factors, as_number(start))
 
 
 def _sumprod(p: Any, q: Any, /) -> Any:

@@ -21,6 +21,7 @@ from __future__ import annotations
 import ast
 import builtins
 import collections
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -44,7 +45,7 @@ _COMPARISONS: Final[dict[type[ast.cmpop], str]] = {
 }
 """Comparisons, named as in ``operator``, ``in`` and ``not_in`` excepted."""
 _COMPREHENSIONS: Final = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-_GO_OVER_POSSIBLE: Final = (sum, any, all, min, max, len, sorted, list, set, collections.deque)
+_GO_OVER_POSSIBLE: Final = (sum, any, all, min, max, len, sorted, list, set, collections.deque, math.fsum, math.prod)
 """Functions that leave out the items of a comprehension that do not exist in a lane."""
 _NEW_OBJECTS: Final = frozenset({"astype", "deepcopy", "flatten"})
 """Functions that always copy in Python, while JAX may return its argument."""

@@ -24,7 +24,7 @@ from hlobatch.frontend.operands import operands_of, with_operands
 from hlobatch.frontend.places import as_target, put_back
 from hlobatch.frontend.scopes import root_of
 from hlobatch.frontend.straight_line import TEMPORARY
-from hlobatch.frontend.syntax import helper, literal, load
+from hlobatch.frontend.syntax import helper, literal, load, spread
 from hlobatch.frontend.whole_function import WholeLowering
 from hlobatch.ir.ops import FunctionCallOp
 
@@ -233,7 +233,7 @@ class CallLowering:
     def _bound_by_tracing(self, node: ast.Call, callee: Callee) -> dict[str, Any]:
         """Arguments by parameter, where only tracing can match them to parameters."""
         signature = callee.source.signature
-        parts = [self.function.constant(signature), node.func, *node.args]
+        parts = [self.function.constant(signature), node.func, *spread(node.args)]
         call = ast.copy_location(ast.Call(ast.Name("__hb_bound", ast.Load()), parts, node.keywords), node)
         found = load(self.function.as_variable(self.function.with_simple_children(call), node), node)
         indices = (literal(i, node) for i in range(len(signature.parameters)))

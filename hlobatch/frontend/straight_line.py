@@ -35,7 +35,7 @@ from hlobatch.frontend.primitives import HELPERS, compile_primitive, watched
 from hlobatch.frontend.scopes import HELPER, local_names, names_before, with_parts
 from hlobatch.frontend.source import MISSING, Source
 from hlobatch.frontend.support import refusal
-from hlobatch.frontend.syntax import assigned, helper, load
+from hlobatch.frontend.syntax import assigned, helper, load, spread
 from hlobatch.ir.ops import BranchOp, GotoOp, PrimOp
 
 TEMPORARY: Final = "_hb_"
@@ -251,7 +251,7 @@ class StraightLineLowering(abc.ABC):
         site = ast.copy_location(self.constant(self.site(node)), node)
         name = "__hb_follow" if self.callees.follows else "__hb_see"
         function = load(name, node)
-        return ast.copy_location(ast.Call(function, [site, new.func, *new.args], new.keywords), node)
+        return ast.copy_location(ast.Call(function, [site, new.func, *spread(new.args)], new.keywords), node)
 
     def may_be_followed(self, node: ast.Call) -> bool:
         if isinstance(node.func, ast.Name) and node.func.id.startswith(HELPER):

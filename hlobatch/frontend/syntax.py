@@ -24,6 +24,16 @@ def helper(name: str, arguments: Sequence[ast.expr], node: ast.AST) -> ast.Call:
     return located(ast.Call(load(name, node), list(arguments), []), node)
 
 
+def spread(arguments: Sequence[ast.expr]) -> list[ast.expr]:
+    """Arguments of a call, in which a list after a star may have a length that differs between lanes."""
+    return [
+        located(ast.Starred(helper("__hb_spread", [value.value], value), ast.Load()), value)
+        if isinstance(value, ast.Starred)
+        else value
+        for value in arguments
+    ]
+
+
 def assigned(name: str, value: ast.expr, node: ast.AST) -> ast.stmt:
     """``name = value``, located at ``node``; the value keeps its own location."""
     target = located(ast.Name(name, ast.Store()), node)

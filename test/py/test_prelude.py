@@ -5,6 +5,7 @@ import functools
 import heapq
 import importlib
 import itertools
+import math
 import operator
 import queue
 import statistics
@@ -173,6 +174,21 @@ def searched(a, n):
     return *found, bisect.bisect_left([1, 4, 6], n), bisect.bisect_left(items, n, key=lambda x: x // 7)
 
 
+def numbers_of_math(a, n):
+    items, halves = [x % 4 + 1 for x in a if x > 50 + n], [x * 0.5 for x in a if x > 10 * n]
+    products = math.prod(items), math.prod(range(1, n + 1)), math.prod((x % 3 + 1 for x in a if x > 70), start=n)
+    whole = math.gcd(*items), math.lcm(*range(1, n // 2 + 1)), math.gcd(*[n, 6])
+    sides = math.fsum(halves), math.hypot(*halves), math.hypot(*range(n)), math.dist(halves, [2.0] * len(halves))
+    return *products, *whole, *sides, total(*items), total(*range(n), by=3)
+
+
+def total(*numbers, by=1):
+    found = 0
+    for number in numbers:
+        found += number * by
+    return found + len(numbers)
+
+
 def looked_for(a, n):
     items, pairs, place = [x % 10 for x in a if x > 5 * n], [(x % 3, x % 2) for x in a if x > n], -1
     try:
@@ -320,6 +336,7 @@ def merged(a, n):
         lists_put_together,
         folded,
         looked_for,
+        numbers_of_math,
         put_in_order,
         beyond_bounds,
         pytest.param(merged, marks=pytest.mark.slow),
