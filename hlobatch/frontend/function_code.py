@@ -10,9 +10,7 @@ import ast
 import copy
 import operator
 import types
-import warnings
 import weakref
-from collections.abc import Mapping
 from typing import Any, Final
 
 from hlobatch.analysis.draws import is_users_class
@@ -20,8 +18,9 @@ from hlobatch.diagnostics import HloBatchError
 from hlobatch.frontend.handlers import caught_kinds, drops_exceptions
 from hlobatch.frontend.meanings import Meanings, comprehension_in_known_order, is_comprehension
 from hlobatch.frontend.primitives import HELPERS
+from hlobatch.frontend.recompiled import recompiled
 from hlobatch.frontend.scopes import HELPER, local_names, with_parts
-from hlobatch.frontend.source import MISSING, ONE_AT_A_TIME, Source, source_of
+from hlobatch.frontend.source import MISSING, Source, source_of
 from hlobatch.frontend.syntax import helper, literal
 
 
@@ -118,23 +117,7 @@ def _code_as_meant(source: Source) -> types.CodeType:
     body = list(map(_without_names, meanings))
     if isinstance(source.node, ast.AsyncFunctionDef) or all(map(operator.is_, body, source.node.body)):
         return plain
-    definition = copy.copy(source.node)
-    definition.body, definition.decorator_list, definition.returns = body, [], None
-    definition.name = "__hb_code"
-    definition.args = _without_defaults(source.node.args)
-    parameters = [ast.arg(name) for name in plain.co_freevars]
-    arguments = ast.arguments(posonlyargs=[], args=parameters, kwonlyargs=[], kw_defaults=[], defaults=[])
-    result = ast.Return(ast.Name("__hb_code", ast.Load()))
-    factory = copy.copy(definition)
-    factory.name, factory.args, factory.body = "__hb_factory", arguments, [definition, result]
-    module = ast.fix_missing_locations(ast.Module([factory], type_ignores=[]))
-    namespace: dict[str, Any] = {}
-    with ONE_AT_A_TIME, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about calls of tuples
-        code = compile(module, source.file, "exec", dont_inherit=True)
-    exec(code, namespace)
-    made: types.CodeType = namespace["__hb_factory"](*(None for _ in parameters)).__code__
-    return _named(made, plain, HELPERS).replace(co_name=plain.co_name)  # lines are counted from it, without decorators
+    return _with_helpers(recompiled(source.node, body, plain, source.file))
 
 
 def _is_meant(code: types.CodeType) -> bool:
@@ -149,33 +132,15 @@ def _without_names(node: Any) -> Any:
     return with_parts(node, _without_names)
 
 
-def _named(code: types.CodeType, plain: types.CodeType, helpers: Mapping[str, Any]) -> types.CodeType:
-    """Code under the user's names, so that inner functions count as the user's, with the frontend's functions in it."""
+def _with_helpers(code: types.CodeType) -> types.CodeType:
+    """Code with the frontend's functions in place of the constants for their names."""
 
     def constant(part: Any) -> Any:
         if isinstance(part, types.CodeType):
-            return _named(part, plain, helpers)
-        return helpers[part[1]] if isinstance(part, tuple) and part[:1] == (HELPER,) else part
+            return _with_helpers(part)
+        return HELPERS[part[1]] if isinstance(part, tuple) and part[:1] == (HELPER,) else part
 
-    name = code.co_qualname.replace("__hb_factory.<locals>.__hb_code", plain.co_qualname)
-    return code.replace(co_qualname=name, co_consts=tuple(map(constant, code.co_consts)))
-
-
-def _without_defaults(arguments: ast.arguments) -> ast.arguments:
-    """The parameters of a function without defaults and annotations, which the function itself has already."""
-
-    def bare(argument: ast.arg | None) -> Any:
-        return argument and ast.copy_location(ast.arg(argument.arg), argument)
-
-    return ast.arguments(
-        posonlyargs=list(map(bare, arguments.posonlyargs)),
-        args=list(map(bare, arguments.args)),
-        vararg=bare(arguments.vararg),
-        kwonlyargs=list(map(bare, arguments.kwonlyargs)),
-        kw_defaults=[None for _ in arguments.kwonlyargs],
-        kwarg=bare(arguments.kwarg),
-        defaults=[],
-    )
+    return code.replace(co_consts=tuple(map(constant, code.co_consts)))
 
 
 def _all_names(node: ast.FunctionDef) -> frozenset[str]:

@@ -1,0 +1,66 @@
+"""The definition of a function with other statements -> its code."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import types
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from hlobatch.frontend.source import ONE_AT_A_TIME
+
+_FACTORY, _CODE = "__hb_factory", "__hb_code"
+
+
+def recompiled(node: ast.FunctionDef, body: Sequence[ast.stmt], plain: types.CodeType, file: str) -> types.CodeType:
+    """The code of a function with another body. Its closure variables are among those of the function.
+
+    Args:
+        node: The function's definition.
+        body: The statements in place of its own, located in the same file.
+        plain: The function's own code. The new code, and that of the functions inside it, is named after it.
+        file: The path of the file.
+    """
+    definition = copy.copy(node)
+    definition.body, definition.decorator_list, definition.returns = list(body), [], None
+    definition.name = _CODE
+    definition.args = _without_defaults(node.args)
+    parameters = [ast.arg(name) for name in plain.co_freevars]
+    arguments = ast.arguments(posonlyargs=[], args=parameters, kwonlyargs=[], kw_defaults=[], defaults=[])
+    factory = copy.copy(definition)
+    factory.name, factory.args = _FACTORY, arguments
+    factory.body = [definition, ast.Return(ast.Name(_CODE, ast.Load()))]
+    module = ast.fix_missing_locations(ast.Module([factory], type_ignores=[]))
+    namespace: dict[str, Any] = {}
+    with ONE_AT_A_TIME, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about calls of tuples
+        code = compile(module, file, "exec", dont_inherit=True)
+    exec(code, namespace)
+    made: types.CodeType = namespace[_FACTORY](*(None for _ in parameters)).__code__
+    return _named(made, plain.co_qualname).replace(co_name=plain.co_name)  # lines count from it, without decorators
+
+
+def _named(code: types.CodeType, name: str) -> types.CodeType:
+    """Code under the user's name, so that inner functions count as the user's."""
+    inside = (_named(part, name) if isinstance(part, types.CodeType) else part for part in code.co_consts)
+    qualname = code.co_qualname.replace(f"{_FACTORY}.<locals>.{_CODE}", name)
+    return code.replace(co_qualname=qualname, co_consts=tuple(inside))
+
+
+def _without_defaults(arguments: ast.arguments) -> ast.arguments:
+    """The parameters of a function without defaults and annotations, which the function itself has already."""
+
+    def bare(argument: ast.arg | None) -> Any:
+        return argument and ast.copy_location(ast.arg(argument.arg), argument)
+
+    return ast.arguments(
+        posonlyargs=list(map(bare, arguments.posonlyargs)),
+        args=list(map(bare, arguments.args)),
+        vararg=bare(arguments.vararg),
+        kwonlyargs=list(map(bare, arguments.kwonlyargs)),
+        kw_defaults=[None for _ in arguments.kwonlyargs],
+        kwarg=bare(arguments.kwarg),
+        defaults=[],
+    )
