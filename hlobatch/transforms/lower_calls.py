@@ -49,7 +49,8 @@ def lower_calls(program: Program) -> Program:
 def _with_shared_results(program: Program) -> Program:
     """The program in which functions that tail-call each other have the same result variables.
 
-    Only then can the tail call be a jump. Functions whose results differ in type keep their own variables.
+    Only then can the tail call be a jump. Functions whose results differ in type keep their own variables. A result may
+    be a parameter, too, which the function gives back changed; so parameters are renamed with the results.
     """
     graph = CallGraph(program)
     name = {v: v for f in program.all_functions for v in f.vars_out}
@@ -64,12 +65,12 @@ def _with_shared_results(program: Program) -> Program:
         same_group = site.function.name == MAIN or graph.group(callee.name) == graph.group(site.function.name)
         if site.is_tail and same_group:
             for mine, theirs in zip(site.function.vars_out, callee.vars_out, strict=True):
-                if program.var_defs[mine] == program.var_defs[theirs]:
+                if program.var_defs[mine] == program.var_defs[theirs] and mine not in program.vars_in:
                     name[root(mine)] = root(theirs)
 
     def renamed(function: Function) -> Function:
         changed = function.map_blocks(lambda block: block.rename(root, root))
-        return changed.replace(vars_out=tuple(map(root, function.vars_out)))
+        return changed.replace(vars_in=tuple(map(root, function.vars_in)), vars_out=tuple(map(root, function.vars_out)))
 
     kept = {v: t for v, t in program.var_defs.items() if root(v) == v}
     return program.map_functions(renamed).replace(var_defs=kept)
