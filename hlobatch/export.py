@@ -289,14 +289,14 @@ def export(
     Args:
         f: The batched function.
         *avals: Its arguments: arrays or ``jax.ShapeDtypeStruct`` ``[batch, *event]``, and static arguments. The batch
-        size may be symbolic, from ``jax.export.symbolic_shape``. A batch of size 0 stands for batches of any size.
+            size may be symbolic, from ``jax.export.symbolic_shape``. A batch of size 0 stands for batches of any size.
         platforms: The platforms to export for, one or several of ``"cpu"``, ``"cuda"``, ``"rocm"`` and ``"tpu"``; None
-        for that of the default device.
+            for that of the default device.
         target_version: StableHLO version of the bare artifact; None for the version of 12 weeks ago, which consumers of
-        the last months can read.
-        kernels: Whether to include the kernel, for CPUs of this machine's kind: if it is loaded with ``hb.load(…,
-        kernels=True)``, ``call`` runs it, on all cores and with stacks that grow. Other machines, and consumers without
-        hlobatch, run the portable module.
+            the last months can read.
+        kernels: Whether to include the kernel, for CPUs of this machine's kind: if it is loaded with
+            ``hb.load(…, kernels=True)``, ``call`` runs it, on all cores and with stacks that grow. Other machines, and
+            consumers without hlobatch, run the portable module.
         **keywords: Arguments by keyword.
 
     Returns:

@@ -114,7 +114,7 @@ class Module:
 
         Args:
             inputs: By parameter, with or without the name of its function; or ``arr_0``, ``arr_1``, … in order. The
-            arrays of a parameter that holds several are named ``parameter.0``, ``parameter.1``, ….
+                arrays of a parameter that holds several are named ``parameter.0``, ``parameter.1``, ….
             stats: Whether to count executions.
 
         Raises:

@@ -1,6 +1,7 @@
 """The documentation: generated parts are up to date, examples run, and links resolve."""
 
 import doctest
+import inspect
 import re
 from pathlib import Path
 
@@ -59,6 +60,22 @@ def test_the_reference_has_all_that_is_public() -> None:
     pages = "".join((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("reference.md", "errors.md"))
     names = [*hb.__all__, *mcmc.__all__]
     assert [name for name in names if not re.search(rf"(:: |\.|## ){name}$", pages, re.MULTILINE)] == []
+
+
+def test_what_a_section_of_a_docstring_lists_begins_with_a_name() -> None:
+    """A further line of a description is indented; else the reference shows it as an argument."""
+    public = [getattr(module, name) for module in (hb, mcmc) for name in module.__all__]
+    methods = [method for kind in public for method in vars(kind).values() if callable(method)]
+    sections = [
+        section
+        for documented in (*public, *methods)
+        for section in re.findall(
+            r"^(?:Args|Attributes|Raises):\n((?:    .*\n?|\n)+)", inspect.getdoc(documented) or "", re.MULTILINE
+        )
+    ]
+    assert len(sections) > 50
+    lines = [line for section in sections for line in re.findall(r"^    (\S.*)", section, re.MULTILINE)]
+    assert [line for line in lines if not re.match(r"\*{0,2}[\w.]+: ", line)] == []
 
 
 def test_the_site_has_every_page() -> None:
