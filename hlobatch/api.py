@@ -16,7 +16,6 @@ import jax
 import numpy as np
 
 from hlobatch._jax import is_at_once, is_tracer, is_tracing, looked_for, tracing_context
-from hlobatch.analysis.facts import Facts
 from hlobatch.analysis.surroundings import UNCHANGING
 from hlobatch.analysis.tracing import is_one_lane
 from hlobatch.console import Progress
@@ -46,6 +45,7 @@ from hlobatch.stages import Traced
 from hlobatch.strategy.options import Options, is_int
 from hlobatch.transforms.learning import learned_program
 from hlobatch.transforms.optimizations import ALL, Optimizations
+from hlobatch.values.facts import Facts
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")

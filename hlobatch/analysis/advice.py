@@ -5,9 +5,9 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 
-from hlobatch.analysis.leaf_types import is_scalar
 from hlobatch.diagnostics import Location
 from hlobatch.ir.types import Leaf, Static, TensorType, Type
+from hlobatch.values.leaf_types import is_scalar
 
 Side = tuple[Type, Location]
 """The type of a variable on one path, and the place in the source that gives it that type."""

@@ -18,8 +18,6 @@ from typing import Final
 
 from hlobatch.analysis import liveness
 from hlobatch.analysis.definedness import user_name
-from hlobatch.analysis.facts import Learned, of_code
-from hlobatch.analysis.identity import Path
 from hlobatch.analysis.may_alias import (
     OUTSIDE,
     Aliases,
@@ -39,6 +37,8 @@ from hlobatch.diagnostics import HloBatchError, Note, UnsupportedSyntaxError
 from hlobatch.ir.ops import HALT, FunctionCallOp, Op, PrimOp
 from hlobatch.ir.program import MAIN, Block, Function, Program
 from hlobatch.ir.types import Type
+from hlobatch.values.facts import Learned, of_code
+from hlobatch.values.identity import Path
 
 HELD_BACK: Final = "held"
 """Prefix of temporaries that hold a variable's new value until it is known that the statement did not fail."""

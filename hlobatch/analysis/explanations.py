@@ -12,7 +12,6 @@ from typing import Final
 
 import jax
 
-from hlobatch.analysis.carriers import carriers_in, in_words
 from hlobatch.analysis.definedness import user_name
 from hlobatch.analysis.may_grow import may_grow
 from hlobatch.diagnostics import (
@@ -27,6 +26,7 @@ from hlobatch.diagnostics import (
 )
 from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.types import Type
+from hlobatch.values.carriers import carriers_in, in_words
 
 
 def at_its_place(error: HloBatchError, op: PrimOp, in_types: Sequence[Type]) -> HloBatchError:

@@ -23,7 +23,6 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from hlobatch.analysis.dataflow import Dataflow, Solution, solve
-from hlobatch.analysis.identity import OPAQUE, Identity, Node, Path, parts_of_type
 from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.analysis.views import identity_with_views
 from hlobatch.diagnostics import Location
@@ -31,6 +30,7 @@ from hlobatch.ir.growing import Growing
 from hlobatch.ir.ops import HALT, FunctionCallOp, Op, PrimOp
 from hlobatch.ir.program import Block, Function, Program
 from hlobatch.ir.types import Static, TensorType, Type
+from hlobatch.values.identity import OPAQUE, Identity, Node, Path, parts_of_type
 
 Part = tuple[str, Path]
 """A variable and a path into it. The variable ``"given 0"`` is the first argument as the caller has it, and

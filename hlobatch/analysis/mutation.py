@@ -21,10 +21,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from hlobatch.analysis.draws import GENERATORS, owner_of, refuse_source
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.ir.sameness import are_same
 from hlobatch.ir.walk import attributes, is_filled
+from hlobatch.values.draws import GENERATORS, owner_of, refuse_source
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,9 @@ import jax
 import numpy as np
 
 from hlobatch._jax import is_of_this_trace, is_tracer
-from hlobatch.analysis.carriers import in_words
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.ir.walk import PLAIN, around, defaults, walked
+from hlobatch.values.carriers import in_words
 
 MOST_OBJECTS_SEARCHED: Final = 10_000
 """Most objects searched for references to traced values, the nearest first."""

@@ -14,11 +14,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from hlobatch.analysis.facts import Site
 from hlobatch.diagnostics import HloBatchError, Location, is_internal
 from hlobatch.ir.boxed import Boxed
 from hlobatch.ir.patterns import parts_of
 from hlobatch.ir.types import Static, Type
+from hlobatch.values.facts import Site
 
 LEN: Final = "__len__"
 BOOL: Final = "__bool__"

@@ -20,7 +20,7 @@ import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
-from hlobatch.analysis.draws import is_users_file
+from hlobatch.values.draws import is_users_file
 
 Meaning = Callable[[types.FunctionType, Any], types.CodeType]
 """Given a function and its source, if that is known: its code with Python's meaning on traced values."""

@@ -28,16 +28,16 @@ from typing import Any, Final
 import jax
 import numpy as np
 
-from hlobatch.analysis.draws import (
+from hlobatch.analysis.mutation import Namespace, Part, cell_content, class_attributes, content, named, position
+from hlobatch.analysis.own_code import functions_in
+from hlobatch.ir.walk import PLAIN, around, attributes, code_within, defaults, is_filled, walked
+from hlobatch.values.draws import (
     is_used_up,
     is_users_class,
     is_users_file,
     may_be_unsteady,
     owner_of,
 )
-from hlobatch.analysis.mutation import Namespace, Part, cell_content, class_attributes, content, named, position
-from hlobatch.analysis.own_code import functions_in
-from hlobatch.ir.walk import PLAIN, around, attributes, code_within, defaults, is_filled, walked
 
 MOST_PARTS_COMPARED: Final = 1_000
 """Most objects searched for mutable parts of an object, the nearest first."""

@@ -23,10 +23,10 @@ from typing import Any
 import jax
 
 from hlobatch._jax import is_tracer
-from hlobatch.analysis.draws import is_users_class, is_users_file
 from hlobatch.analysis.objects import ATOMS, MOST_OBJECTS_SEARCHED
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.ir.walk import around, attributes, defaults, walked
+from hlobatch.values.draws import is_users_class, is_users_file
 
 
 def refuse_remembering(function: Any, outside: Iterable[Any], own: Collection[types.CodeType]) -> None:

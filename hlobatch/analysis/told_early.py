@@ -16,9 +16,9 @@ from typing import Any, Final
 
 import jax
 
-from hlobatch.analysis.facts import Site
 from hlobatch.ir.types import Static, Type
 from hlobatch.ir.walk import around
+from hlobatch.values.facts import Site
 
 
 class AskedTooEarlyError(Exception):

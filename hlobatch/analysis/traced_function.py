@@ -15,12 +15,12 @@ from typing import Any, final
 import numpy as np
 
 from hlobatch._jax import ClosedJaxpr, Literal
-from hlobatch.analysis.facts import Site
-from hlobatch.analysis.identity import NOTHING, Identity
-from hlobatch.analysis.lane_failures import NO_VALUE
 from hlobatch.diagnostics import HloBatchError
 from hlobatch.ir.code import JaxprCode
 from hlobatch.ir.types import Leaf, Static, TensorType, Type, grouped
+from hlobatch.values.facts import Site
+from hlobatch.values.identity import NOTHING, Identity
+from hlobatch.values.lane_failures import NO_VALUE
 
 
 @final

@@ -18,16 +18,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch._jax import HOST_EFFECTS, has_host_do, is_debug_effect, jaxpr_of, keys_of
-from hlobatch.analysis import identity as identities
-from hlobatch.analysis import optional
-from hlobatch.analysis.boxes import boxed
 from hlobatch.analysis.definedness import user_name
-from hlobatch.analysis.draws import GENERATORS, generators_of, names_of
 from hlobatch.analysis.explanations import at_its_place, explained, place_of
-from hlobatch.analysis.facts import BoundAnew, Changes, Learned, NotYet, Site, Tried, counted_in_vain, of_code, tell
-from hlobatch.analysis.identity import Identity, identity_of, noting
-from hlobatch.analysis.lane_failures import watched_alone
-from hlobatch.analysis.leaf_types import leaf_type, widened_leaf
 from hlobatch.analysis.mutation import Part, changed, refuse_generator
 from hlobatch.analysis.objects import gives_values, refuse_kept
 from hlobatch.analysis.outside import Constants, ReadOnlyError, depends_on_what_was_added, unchanged
@@ -45,6 +37,14 @@ from hlobatch.ir.names import unsplit
 from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.types import Leaf, Static, TensorType, Type, rebuilt
 from hlobatch.ir.walk import around, walked
+from hlobatch.values import identity as identities
+from hlobatch.values import optional
+from hlobatch.values.boxes import boxed
+from hlobatch.values.draws import GENERATORS, generators_of, names_of
+from hlobatch.values.facts import BoundAnew, Changes, Learned, NotYet, Site, Tried, counted_in_vain, of_code, tell
+from hlobatch.values.identity import Identity, identity_of, noting
+from hlobatch.values.lane_failures import watched_alone
+from hlobatch.values.leaf_types import leaf_type, widened_leaf
 
 _one_lane: contextvars.ContextVar[bool] = contextvars.ContextVar("hlobatch_one_lane", default=False)
 

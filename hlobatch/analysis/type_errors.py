@@ -12,8 +12,6 @@ from typing import Any, Final
 from hlobatch.analysis.advice import advice
 from hlobatch.analysis.definedness import user_name
 from hlobatch.analysis.explanations import LARGE_NUMBERS
-from hlobatch.analysis.growing_tables import GrowingDict
-from hlobatch.analysis.type_join import DisagreementError, EndlessError, MisfitError, NoneError, is_pattern, join
 from hlobatch.diagnostics import UNKNOWN, BatchTypeError, HloBatchError, Location, Note
 from hlobatch.ir.boxed import as_dict
 from hlobatch.ir.growing import KINDS, Growing
@@ -21,6 +19,8 @@ from hlobatch.ir.names import unsplit
 from hlobatch.ir.patterns import parts_of
 from hlobatch.ir.program import MAIN
 from hlobatch.ir.types import Static, Type
+from hlobatch.values.growing_tables import GrowingDict
+from hlobatch.values.type_join import DisagreementError, EndlessError, MisfitError, NoneError, is_pattern, join
 
 RESULT: Final = "$result"
 """The value of an error's ``none_or_value`` if it is about the program's result."""

@@ -23,7 +23,17 @@ import jax
 from hlobatch.analysis.call_graph import CallGraph
 from hlobatch.analysis.declared_types import check_declared
 from hlobatch.analysis.definedness import user_name
-from hlobatch.analysis.facts import (
+from hlobatch.analysis.lane_dependence import that_may_differ
+from hlobatch.analysis.traced_function import TracedFunction
+from hlobatch.analysis.tracing import told_early, trace, zeros
+from hlobatch.analysis.type_errors import RESULT, Origin, disagreement, through_calls
+from hlobatch.diagnostics import UNKNOWN, BatchTypeError, HloBatchError, Location
+from hlobatch.ir.failures import FAILURE
+from hlobatch.ir.names import unsplit
+from hlobatch.ir.ops import BranchOp, FunctionCallOp, Op, PrimOp
+from hlobatch.ir.program import MAIN, Block, Function, Program
+from hlobatch.ir.types import Static, Type
+from hlobatch.values.facts import (
     NONE_KNOWN,
     Copy,
     Facts,
@@ -37,25 +47,15 @@ from hlobatch.analysis.facts import (
     is_in_counted_loop,
     tell,
 )
-from hlobatch.analysis.growing_kinds import grown
-from hlobatch.analysis.lane_dependence import that_may_differ
-from hlobatch.analysis.leaf_types import widened
-from hlobatch.analysis.lifting import differs_by_lane
-from hlobatch.analysis.traced_function import TracedFunction
-from hlobatch.analysis.tracing import told_early, trace, zeros
-from hlobatch.analysis.type_errors import RESULT, Origin, disagreement, through_calls
-from hlobatch.analysis.type_join import (
+from hlobatch.values.growing_kinds import grown
+from hlobatch.values.leaf_types import widened
+from hlobatch.values.lifting import differs_by_lane
+from hlobatch.values.type_join import (
     DisagreementError,
     as_number,
     is_pattern,
     join,
 )
-from hlobatch.diagnostics import UNKNOWN, BatchTypeError, HloBatchError, Location
-from hlobatch.ir.failures import FAILURE
-from hlobatch.ir.names import unsplit
-from hlobatch.ir.ops import BranchOp, FunctionCallOp, Op, PrimOp
-from hlobatch.ir.program import MAIN, Block, Function, Program
-from hlobatch.ir.types import Static, Type
 
 Place = tuple[str, str]
 """A function's name and the name of one of its blocks."""

@@ -10,10 +10,10 @@ from dataclasses import replace
 from typing import Any
 
 from hlobatch._jax import ClosedJaxpr, Literal
-from hlobatch.analysis.identity import Identity, Node, parts_of_type
 from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.ir.types import TensorType, Type
 from hlobatch.jax_primitives import VIEWS
+from hlobatch.values.identity import Identity, Node, parts_of_type
 
 
 def views(code: ClosedJaxpr) -> Mapping[int, int]:

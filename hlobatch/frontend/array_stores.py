@@ -21,10 +21,10 @@ import numpy as np
 from jax import lax
 
 from hlobatch._jax import is_tracer
-from hlobatch.analysis.lane_failures import is_there
-from hlobatch.analysis.optional import optional
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.frontend.lane_slices import Span, Stretch, Window, is_lane_index
+from hlobatch.values.lane_failures import is_there
+from hlobatch.values.optional import optional
 
 past_the_end: Final = lax.GatherScatterMode.FILL_OR_DROP
 """Mode of a write at an index that differs between lanes: out of bounds, it is dropped."""

@@ -19,7 +19,6 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NoReturn, TypeVar
 
-from hlobatch.analysis.facts import Copy, Fact, Learned, Site, tell
 from hlobatch.diagnostics import HloBatchError, Location
 from hlobatch.frontend.callees import Called, Callee, Callees
 from hlobatch.frontend.failures import Failures, Recorder, Relay
@@ -29,6 +28,7 @@ from hlobatch.frontend.nested import Template
 from hlobatch.frontend.source import Source
 from hlobatch.ir.ops import Op, PrimOp
 from hlobatch.ir.program import Function
+from hlobatch.values.facts import Copy, Fact, Learned, Site, tell
 
 MOST_KEPT: Final = 8
 """Most versions of a function that are kept."""

@@ -21,11 +21,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch._jax import is_tracer
-from hlobatch.analysis.optional import optional
 from hlobatch.analysis.own_code import as_it_means
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.frontend.files import is_users
 from hlobatch.ir.value import is_value
+from hlobatch.values.optional import optional
 
 
 def is_array(value: Any) -> bool:

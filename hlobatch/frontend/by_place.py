@@ -21,12 +21,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from hlobatch.analysis.aliases import AnotherName
-from hlobatch.analysis.facts import of_code
 from hlobatch.frontend.callees import static_value
 from hlobatch.frontend.changes import rebinding
 from hlobatch.frontend.scopes import root_of, stored_names, target_names, with_parts
 from hlobatch.frontend.straight_line import StraightLineLowering
 from hlobatch.frontend.syntax import helper, load
+from hlobatch.values.facts import of_code
 
 _HARMLESS: Final = frozenset(
     {abs, all, any, bool, dict, enumerate, filter, isinstance, len, list, map, max, min, range, reversed, set, sorted}

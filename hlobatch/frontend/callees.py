@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final, Protocol, TypeGuard, runtime_checkable
 
-from hlobatch.analysis.facts import Copy, Facts, Site, of_function
 from hlobatch.diagnostics import HloBatchError, Location, UnsupportedSyntaxError
 from hlobatch.frontend.changes import ChangesByCalls, GivesBack, changed_parameters
 from hlobatch.frontend.checkpoints import is_computed_again
@@ -27,6 +26,7 @@ from hlobatch.frontend.library import changed_in, is_built_in
 from hlobatch.frontend.nested import Template
 from hlobatch.frontend.source import MISSING, Source, plain_function, read_source
 from hlobatch.ir.names import unused
+from hlobatch.values.facts import Copy, Facts, Site, of_function
 
 SYNC_MARK: Final = "__hlobatch_sync__"
 """Attribute by which the frontend recognizes ``hb.sync``."""

@@ -26,12 +26,8 @@ import jax
 
 from hlobatch import prelude
 from hlobatch._jax import is_tracer
-from hlobatch.analysis.boxes import is_boxable
-from hlobatch.analysis.lane_failures import by_python, is_there
 from hlobatch.analysis.mutation import has_changed
 from hlobatch.analysis.objects import ATOMS
-from hlobatch.analysis.one_of import each, for_each
-from hlobatch.analysis.optional import any_optional, is_any_optional, is_optional, is_several
 from hlobatch.analysis.reach import parts as found_in
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend import (
@@ -52,6 +48,10 @@ from hlobatch.frontend.traced_functions import as_meant
 from hlobatch.ir.boxed import leaves_of
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import Growing
+from hlobatch.values.boxes import is_boxable
+from hlobatch.values.lane_failures import by_python, is_there
+from hlobatch.values.one_of import each, for_each
+from hlobatch.values.optional import any_optional, is_any_optional, is_optional, is_several
 
 _MEANINGS: Final[Mapping[Any, Meaning]] = {
     **numpy_functions.MEANINGS,

@@ -16,10 +16,10 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from hlobatch.analysis.lane_failures import where
 from hlobatch.frontend.builtins import is_array, truth
 from hlobatch.frontend.lane_numbers import select
 from hlobatch.frontend.sequences import both, compare
+from hlobatch.values.lane_failures import where
 
 Later = Callable[[], Any]
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from hlobatch.analysis import whole_numbers
-from hlobatch.analysis.optional import optional
 from hlobatch.frontend.own_methods import by_methods
 from hlobatch.frontend.wide_numbers import with_wide
+from hlobatch.values import whole_numbers
+from hlobatch.values.optional import optional
 
 
 def compare(comparison: str, left: Any, right: Any) -> Any:

@@ -17,13 +17,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from hlobatch.analysis.facts import MayBeNone
-from hlobatch.analysis.lane_failures import CanFail
-from hlobatch.analysis.optional import NotNone
 from hlobatch.frontend.straight_line import TEMPORARY
 from hlobatch.frontend.syntax import helper, literal, load
 from hlobatch.frontend.whole_function import WholeLowering
 from hlobatch.ir.ops import PrimOp
+from hlobatch.values.facts import MayBeNone
+from hlobatch.values.lane_failures import CanFail
+from hlobatch.values.optional import NotNone
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,6 @@ from typing import Any, Final
 
 import jax.numpy as jnp
 
-from hlobatch.analysis.identity import places_of
-from hlobatch.analysis.lane_failures import fails
-from hlobatch.analysis.one_of import OneOf, each, for_each
-from hlobatch.analysis.optional import is_several
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.frontend.builtins import logical_not, truth
 from hlobatch.frontend.items import check_key, gathered, place_of_key
@@ -30,6 +26,10 @@ from hlobatch.frontend.sorting import in_order
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.value import Collection
+from hlobatch.values.identity import places_of
+from hlobatch.values.lane_failures import fails
+from hlobatch.values.one_of import OneOf, each, for_each
+from hlobatch.values.optional import is_several
 
 
 def member(kind: Any, value: Any) -> Any:

@@ -14,13 +14,13 @@ import jax
 import numpy as np
 
 from hlobatch._jax import is_tracer
-from hlobatch.analysis.boxes import boxed
-from hlobatch.analysis.draws import names_of
-from hlobatch.analysis.optional import with_flags
 from hlobatch.frontend.files import is_users
 from hlobatch.ir.boxed import in_python
 from hlobatch.ir.effects import lane_print
 from hlobatch.ir.walk import around, walked
+from hlobatch.values.boxes import boxed
+from hlobatch.values.draws import names_of
+from hlobatch.values.optional import with_flags
 
 EFFECTS: Final = (jax.debug.print, jax.debug.callback)
 """JAX's own functions with an effect on the host; traced code calls them unchanged."""

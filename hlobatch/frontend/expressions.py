@@ -14,8 +14,6 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import Final, TypeGuard
 
-from hlobatch.analysis.draws import is_users_class
-from hlobatch.analysis.facts import Changes, Grows, holds
 from hlobatch.analysis.overloads import BOOL, LEN, Overloaded, of_operations
 from hlobatch.diagnostics import Note
 from hlobatch.frontend import builtins as batched_builtins
@@ -39,6 +37,8 @@ from hlobatch.frontend.straight_line import WHOLE
 from hlobatch.frontend.syntax import helper, literal, load
 from hlobatch.frontend.trace_time import TraceTimeLowering
 from hlobatch.frontend.whole_function import WholeLowering
+from hlobatch.values.draws import is_users_class
+from hlobatch.values.facts import Changes, Grows, holds
 
 _ITERATORS: Final = (enumerate, filter, iter, map, range, reversed, zip)
 """Functions whose results are never stored in variables, since they can be iterated over only once."""

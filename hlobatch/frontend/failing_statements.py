@@ -12,7 +12,7 @@
                                right:
                                  …
 
-Tracing learns that a statement can fail, and how (``analysis/lane_failures.py``); the statement then returns a
+Tracing learns that a statement can fail, and how (``values/lane_failures.py``); the statement then returns a
 ``$status`` beside its results: the number of the way in which it failed, or 0. The statements of a block are tested
 together at its end: values computed after a failure are not used, since only the block sees them. In a ``try``, and in
 a function that has a caller with a ``try`` and that changes objects of the caller, each statement is tested at once.
@@ -28,8 +28,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from hlobatch.analysis.aliases import HELD_BACK
-from hlobatch.analysis.facts import Learned, of_code
-from hlobatch.analysis.lane_failures import OF_LANES, PROGRAM, CanFail, Careful, Caught
 from hlobatch.diagnostics import LimitError, UnsupportedSyntaxError
 from hlobatch.frontend.asked import Asking
 from hlobatch.frontend.callees import Callee
@@ -37,6 +35,8 @@ from hlobatch.frontend.guesses import Expected
 from hlobatch.frontend.raising import RaisingLowering
 from hlobatch.frontend.steps import StepByStep, is_one_step
 from hlobatch.frontend.syntax import helper, literal, load, placed
+from hlobatch.values.facts import Learned, of_code
+from hlobatch.values.lane_failures import OF_LANES, PROGRAM, CanFail, Careful, Caught
 
 _OF_ARGUMENTS: Final = (ZeroDivisionError, OverflowError, KeyError, TypeError)
 """Exceptions that no method of lists raises, so that they come from an argument, which Python evaluates first."""

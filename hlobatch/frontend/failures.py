@@ -18,14 +18,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hlobatch.analysis.facts import Learned, of_function
-from hlobatch.analysis.leaf_types import leaf_type
 from hlobatch.diagnostics import LimitError, Location
 from hlobatch.frontend.builtins import is_array
 from hlobatch.frontend.sequences import either
 from hlobatch.ir.types import Type
 from hlobatch.ir.words import encoded, size_of
 from hlobatch.prelude import is_of_prelude
+from hlobatch.values.facts import Learned, of_function
+from hlobatch.values.leaf_types import leaf_type
 
 WHOLE_PROGRAM: Final = of_function(None)
 """The site of facts about a whole program."""

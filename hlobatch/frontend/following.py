@@ -20,11 +20,7 @@ from typing import Any, ClassVar
 
 import jax
 
-from hlobatch.analysis.facts import Learned, Site
-from hlobatch.analysis.identity import changes_chosen
-from hlobatch.analysis.lane_failures import count_of_failures, in_trial, is_of_tracing
 from hlobatch.analysis.mutation import changed, has_changed, refuse_generator
-from hlobatch.analysis.optional import any_optional
 from hlobatch.analysis.reach import parts
 from hlobatch.analysis.told_early import check_types
 from hlobatch.frontend.calls import call, dispatched
@@ -38,6 +34,10 @@ from hlobatch.frontend.starred import is_spread, received, refusal
 from hlobatch.frontend.traced_functions import as_meant
 from hlobatch.prelude import is_of_prelude, standing_for
 from hlobatch.prelude.jax import slopes
+from hlobatch.values.facts import Learned, Site
+from hlobatch.values.identity import changes_chosen
+from hlobatch.values.lane_failures import count_of_failures, in_trial, is_of_tracing
+from hlobatch.values.optional import any_optional
 
 
 @dataclass(frozen=True, slots=True)

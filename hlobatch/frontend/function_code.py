@@ -13,7 +13,6 @@ import types
 import weakref
 from typing import Any, Final
 
-from hlobatch.analysis.draws import is_users_class
 from hlobatch.diagnostics import HloBatchError
 from hlobatch.frontend.handlers import caught_kinds, drops_exceptions
 from hlobatch.frontend.meanings import Meanings, comprehension_in_known_order, is_comprehension
@@ -22,6 +21,7 @@ from hlobatch.frontend.recompiled import recompiled
 from hlobatch.frontend.scopes import HELPER, local_names, with_parts
 from hlobatch.frontend.source import MISSING, Source, source_of
 from hlobatch.frontend.syntax import helper, literal
+from hlobatch.values.draws import is_users_class
 
 
 class _Meanings(Meanings):

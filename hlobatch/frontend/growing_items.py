@@ -18,16 +18,7 @@ import jax
 import jax.numpy as jnp
 
 from hlobatch._jax import is_tracer, weakly
-from hlobatch.analysis import rows
-from hlobatch.analysis.containers import SIZE
-from hlobatch.analysis.growing_kinds import growing
-from hlobatch.analysis.growing_lists import GrowingDeque, GrowingList, Most
-from hlobatch.analysis.growing_tables import GrowingCounter, GrowingDict, GrowingSet
-from hlobatch.analysis.lane_failures import fails
-from hlobatch.analysis.one_of import ranked
-from hlobatch.analysis.tables import UNIT, Table
 from hlobatch.analysis.tracing import is_one_lane
-from hlobatch.analysis.whole_numbers import is_small
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.frontend.builtins import is_array
 from hlobatch.frontend.dict_order import in_known_order
@@ -39,6 +30,15 @@ from hlobatch.frontend.possible_items import Possible, items_of, kept
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import KINDS, Growing
 from hlobatch.ir.types import TensorType
+from hlobatch.values import rows
+from hlobatch.values.containers import SIZE
+from hlobatch.values.growing_kinds import growing
+from hlobatch.values.growing_lists import GrowingDeque, GrowingList, Most
+from hlobatch.values.growing_tables import GrowingCounter, GrowingDict, GrowingSet
+from hlobatch.values.lane_failures import fails
+from hlobatch.values.one_of import ranked
+from hlobatch.values.tables import UNIT, Table
+from hlobatch.values.whole_numbers import is_small
 
 _NONE: Final = object()
 T = TypeVar("T")

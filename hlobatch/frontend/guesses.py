@@ -22,7 +22,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from hlobatch.analysis.facts import Facts, Learned, Site, Tried, of_function
 from hlobatch.diagnostics import HloBatchError
 from hlobatch.frontend.changes import ChangesByCalls, GivesBack, changed_by_methods
 from hlobatch.frontend.failures import WHOLE_PROGRAM, AlwaysRaises, Raises
@@ -32,6 +31,7 @@ from hlobatch.frontend.nested import Template
 from hlobatch.frontend.scopes import own_parts
 from hlobatch.frontend.source import Source, read_source
 from hlobatch.frontend.steps import StepByStep
+from hlobatch.values.facts import Facts, Learned, Site, Tried, of_function
 
 OF_LOWERING: Final = (Raises, AlwaysRaises, ChangesByCalls, GivesBack, StepByStep)
 """The kinds of facts that lowering derives from the other facts."""

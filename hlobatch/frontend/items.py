@@ -24,14 +24,7 @@ import numpy as np
 from jax import lax
 
 from hlobatch._jax import is_tracer
-from hlobatch.analysis.boxes import boxed
 from hlobatch.analysis.explanations import LOOKS_UP, NO_KEY
-from hlobatch.analysis.growing_kinds import growing
-from hlobatch.analysis.identity import is_now, is_one_of, places_of
-from hlobatch.analysis.lane_failures import by_python, fails, is_there, is_wanted, surely_fails
-from hlobatch.analysis.number_tables import from_table, numbers, table_of, together
-from hlobatch.analysis.one_of import chosen, for_each
-from hlobatch.analysis.optional import any_optional, is_optional
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.frontend.builtins import is_array, logical_not
 from hlobatch.frontend.lane_numbers import NUMBERS, as_index, as_number, differs, select
@@ -42,6 +35,13 @@ from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.joined import are_of_one_dtype, as_one, exact, in_parts, nearest, read_at, written_at
 from hlobatch.ir.value import Collection
+from hlobatch.values.boxes import boxed
+from hlobatch.values.growing_kinds import growing
+from hlobatch.values.identity import is_now, is_one_of, places_of
+from hlobatch.values.lane_failures import by_python, fails, is_there, is_wanted, surely_fails
+from hlobatch.values.number_tables import from_table, numbers, table_of, together
+from hlobatch.values.one_of import chosen, for_each
+from hlobatch.values.optional import any_optional, is_optional
 
 _SEQUENCES: Final = (list, tuple, range, collections.deque)
 _BYTES: Final = (bytes, bytearray, array.array)

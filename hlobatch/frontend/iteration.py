@@ -22,22 +22,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch._jax import is_tracer, weakly
-from hlobatch.analysis.facts import (
-    MOST_STATEMENTS_WRITTEN_OUT,
-    MOST_STATEMENTS_WRITTEN_OUT_FOR_TEXTS,
-    Learned,
-    LoopSite,
-    Turns,
-    count_turns,
-    keep_as_loop,
-    pays_written_out,
-    turns_of,
-)
-from hlobatch.analysis.identity import places_of
-from hlobatch.analysis.lane_failures import fails, where
-from hlobatch.analysis.number_tables import from_table, table_of
-from hlobatch.analysis.one_of import Rows
-from hlobatch.analysis.tables import Table
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.frontend.builtins import is_array, truth
 from hlobatch.frontend.dict_order import in_known_order
@@ -49,6 +33,22 @@ from hlobatch.frontend.sequences import both, equal
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.value import Collection
+from hlobatch.values.facts import (
+    MOST_STATEMENTS_WRITTEN_OUT,
+    MOST_STATEMENTS_WRITTEN_OUT_FOR_TEXTS,
+    Learned,
+    LoopSite,
+    Turns,
+    count_turns,
+    keep_as_loop,
+    pays_written_out,
+    turns_of,
+)
+from hlobatch.values.identity import places_of
+from hlobatch.values.lane_failures import fails, where
+from hlobatch.values.number_tables import from_table, table_of
+from hlobatch.values.one_of import Rows
+from hlobatch.values.tables import Table
 
 MOST_STATEMENTS_OF_A_LIST_THAT_GROWS: Final = 128
 """Most statements, over all turns, of a loop written out in which a list grows by as much in all lanes; a list that

@@ -14,17 +14,17 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch._jax import is_tracer, weakly
-from hlobatch.analysis.identity import is_one_of
-from hlobatch.analysis.lane_failures import fails, is_wanted
-from hlobatch.analysis.number_tables import together
 from hlobatch.analysis.objects import gives_values
-from hlobatch.analysis.one_of import chosen
-from hlobatch.analysis.optional import any_optional
-from hlobatch.analysis.whole_numbers import is_small
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.frontend.builtins import is_array, truth
 from hlobatch.ir.boxed import in_order, leaves_of, unboxed
 from hlobatch.ir.types import Static
+from hlobatch.values.identity import is_one_of
+from hlobatch.values.lane_failures import fails, is_wanted
+from hlobatch.values.number_tables import together
+from hlobatch.values.one_of import chosen
+from hlobatch.values.optional import any_optional
+from hlobatch.values.whole_numbers import is_small
 
 NUMBERS: Final = (bool, int, float, complex, np.generic)
 

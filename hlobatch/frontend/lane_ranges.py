@@ -19,10 +19,6 @@ import jax
 import jax.numpy as jnp
 
 from hlobatch._jax import is_tracer, weakly
-from hlobatch.analysis.growing_lists import GrowingList
-from hlobatch.analysis.lane_failures import fails
-from hlobatch.analysis.number_tables import is_integer
-from hlobatch.analysis.one_of import each
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.frontend.builtins import is_array
 from hlobatch.frontend.comparisons import compare
@@ -32,6 +28,10 @@ from hlobatch.frontend.ranges import range_count, range_item, steps_to
 from hlobatch.ir.carrier import Carrier
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.value import Collection
+from hlobatch.values.growing_lists import GrowingList
+from hlobatch.values.lane_failures import fails
+from hlobatch.values.number_tables import is_integer
+from hlobatch.values.one_of import each
 
 
 @partial(jax.tree_util.register_dataclass, data_fields=["start", "stop", "step"], meta_fields=[])

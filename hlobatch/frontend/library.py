@@ -17,8 +17,6 @@ from typing import Any
 import jax
 
 from hlobatch import prelude
-from hlobatch.analysis.growing_lists import GrowingList
-from hlobatch.analysis.identity import places_of
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.frontend.changes import changed_by_methods, changed_parameters
 from hlobatch.frontend.lane_numbers import parts
@@ -27,6 +25,8 @@ from hlobatch.frontend.source import read_source
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.value import Collection
 from hlobatch.prelude import is_of_prelude, standing_for
+from hlobatch.values.growing_lists import GrowingList
+from hlobatch.values.identity import places_of
 
 
 def standing_in(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> types.FunctionType | None:

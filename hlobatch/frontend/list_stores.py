@@ -21,14 +21,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch._jax import weakly
-from hlobatch.analysis.boxes import boxed
-from hlobatch.analysis.identity import has_changed, is_now, is_one_of
-from hlobatch.analysis.lane_failures import is_there
-from hlobatch.analysis.leaf_types import is_scalar, leaf_type, widened_leaf
-from hlobatch.analysis.lifting import lift
-from hlobatch.analysis.one_of import maybe
-from hlobatch.analysis.optional import any_optional, in_any_case, is_optional, is_present
-from hlobatch.analysis.type_join import DisagreementError, join
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.frontend.builtins import is_array
 from hlobatch.frontend.items import Lists, within
@@ -38,6 +30,14 @@ from hlobatch.ir.choice import Choice
 from hlobatch.ir.joined import LEAST_NUMBERS_JOINED, as_one, exact, in_parts, written_at
 from hlobatch.ir.types import Static, TensorType, Type
 from hlobatch.ir.value import Collection
+from hlobatch.values.boxes import boxed
+from hlobatch.values.identity import has_changed, is_now, is_one_of
+from hlobatch.values.lane_failures import is_there
+from hlobatch.values.leaf_types import is_scalar, leaf_type, widened_leaf
+from hlobatch.values.lifting import lift
+from hlobatch.values.one_of import maybe
+from hlobatch.values.optional import any_optional, in_any_case, is_optional, is_present
+from hlobatch.values.type_join import DisagreementError, join
 
 
 def in_lists(root: list[Any], value: Any, keys: Sequence[Any]) -> list[Any] | None:

@@ -20,7 +20,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from hlobatch.analysis.facts import BoundAnew, LoopSite, Turns
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.callees import static_value
 from hlobatch.frontend.comprehensions import Gathering
@@ -32,6 +31,7 @@ from hlobatch.frontend.source import MISSING
 from hlobatch.frontend.syntax import assigned, helper, literal, load
 from hlobatch.frontend.whole_function import Loop
 from hlobatch.ir.ops import BranchOp, GotoOp
+from hlobatch.values.facts import BoundAnew, LoopSite, Turns
 
 _WRAPPERS: Final = (list, tuple, iter)
 """Functions whose result has the same items as their argument."""

@@ -14,13 +14,13 @@ from typing import Any, Final
 import jax.numpy as jnp
 from jax.scipy import special
 
-from hlobatch.analysis.lane_failures import fails, fails_as_in_python, is_wanted
-from hlobatch.analysis.number_tables import is_integer
 from hlobatch.frontend import exact_functions, number_theory
 from hlobatch.frontend.lane_numbers import as_bool, as_float, as_index, as_int, as_number, select
 from hlobatch.frontend.meaning import entries
 from hlobatch.frontend.overflow import exact
 from hlobatch.frontend.possible_items import items_of
+from hlobatch.values.lane_failures import fails, fails_as_in_python, is_wanted
+from hlobatch.values.number_tables import is_integer
 
 _FLOATS: Final[Mapping[str, Callable[..., Any]]] = {
     "acos": jnp.arccos,

@@ -20,12 +20,12 @@ import jax.numpy as jnp
 from jax import lax
 
 from hlobatch._jax import is_tracer, weakly
-from hlobatch.analysis.number_tables import is_integer
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.frontend.lane_numbers import as_bool, as_index, as_int
 from hlobatch.frontend.numpy_functions import canonical
 from hlobatch.frontend.python_numbers import type_of
 from hlobatch.ir.carrier import Carrier
+from hlobatch.values.number_tables import is_integer
 
 
 def member(value: Any, name: str) -> Any:

@@ -13,11 +13,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from hlobatch.analysis.lane_failures import fails_as_in_python
-from hlobatch.analysis.number_tables import together
 from hlobatch.frontend.builtins import is_array
 from hlobatch.frontend.lane_numbers import as_index, as_int, default
 from hlobatch.frontend.overflow import check_limit
+from hlobatch.values.lane_failures import fails_as_in_python
+from hlobatch.values.number_tables import together
 
 
 def integer(value: Any, what: str) -> Any:

@@ -21,8 +21,8 @@ import numpy as np
 from jax import lax
 
 from hlobatch._jax import is_tracer
-from hlobatch.analysis.lane_failures import fails, is_wanted
 from hlobatch.diagnostics import IntegerOverflowError
+from hlobatch.values.lane_failures import fails, is_wanted
 
 _WRITTEN: Final = {"add": "+", "sub": "-", "mul": "*", "lshift": "<<", "neg": "-", "abs": "abs", "pow": "**"}
 """The operations that may overflow: their names in the module ``operator``, and their spelling in messages."""

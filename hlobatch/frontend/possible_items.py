@@ -17,14 +17,14 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from hlobatch.analysis.growing_lists import GrowingList
-from hlobatch.analysis.lane_failures import fails, given, where
-from hlobatch.analysis.one_of import Rows
 from hlobatch.diagnostics import MissingValueError, UnsupportedSyntaxError
 from hlobatch.frontend.endless import finite
 from hlobatch.frontend.lane_numbers import select
 from hlobatch.frontend.sequences import both, either
 from hlobatch.ir.choice import Choice
+from hlobatch.values.growing_lists import GrowingList
+from hlobatch.values.lane_failures import fails, given, where
+from hlobatch.values.one_of import Rows
 
 
 @jax.tree_util.register_dataclass

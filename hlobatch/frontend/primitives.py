@@ -15,8 +15,7 @@ import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from hlobatch.analysis import lane_failures, optional, tracing
-from hlobatch.analysis.identity import fresh
+from hlobatch.analysis import tracing
 from hlobatch.frontend import builtins as batched_builtins
 from hlobatch.frontend import (
     calls,
@@ -51,6 +50,8 @@ from hlobatch.frontend.nodes import located, walk
 from hlobatch.frontend.source import MISSING, ONE_AT_A_TIME, Source
 from hlobatch.frontend.syntax import assigned, helper
 from hlobatch.ir.effects import lane_print
+from hlobatch.values import lane_failures, optional
+from hlobatch.values.identity import fresh
 
 HELPERS: Final = {
     "__hb_truth": batched_builtins.truth,

@@ -12,7 +12,6 @@ import ast
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from hlobatch.analysis.facts import Copy, Learned, of_function
 from hlobatch.analysis.reach import may_change
 from hlobatch.diagnostics import BatchTypeError, Note, UnsupportedSyntaxError
 from hlobatch.frontend import builtins as batched_builtins
@@ -27,6 +26,7 @@ from hlobatch.frontend.straight_line import TEMPORARY
 from hlobatch.frontend.syntax import helper, literal, load, spread
 from hlobatch.frontend.whole_function import WholeLowering
 from hlobatch.ir.ops import FunctionCallOp
+from hlobatch.values.facts import Copy, Learned, of_function
 
 _PARTS: Final = (ast.Subscript, ast.Attribute)
 

@@ -17,12 +17,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch._jax import is_tracer, weakly
-from hlobatch.analysis.growing_lists import GrowingList
-from hlobatch.analysis.lane_failures import fails, is_there, where
-from hlobatch.analysis.number_tables import is_integer, together
-from hlobatch.analysis.one_of import each
-from hlobatch.analysis.optional import in_any_case
-from hlobatch.analysis.whole_numbers import is_small
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.frontend import growing_items, number_theory
 from hlobatch.frontend.builtins import is_array, truth
@@ -50,6 +44,12 @@ from hlobatch.frontend.sorting import in_order
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.value import Collection
+from hlobatch.values.growing_lists import GrowingList
+from hlobatch.values.lane_failures import fails, is_there, where
+from hlobatch.values.number_tables import is_integer, together
+from hlobatch.values.one_of import each
+from hlobatch.values.optional import in_any_case
+from hlobatch.values.whole_numbers import is_small
 
 _NONE: Final = object()
 

@@ -22,13 +22,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch._jax import is_tracer, weakly
-from hlobatch.analysis import identity, lane_failures
-from hlobatch.analysis.boxes import boxed, is_boxable
-from hlobatch.analysis.growing_kinds import growing
-from hlobatch.analysis.growing_lists import GrowingList
-from hlobatch.analysis.lane_failures import is_there
-from hlobatch.analysis.one_of import for_each
-from hlobatch.analysis.optional import is_several
 from hlobatch.analysis.tracing import doubt
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.frontend.builtins import is_array
@@ -40,6 +33,13 @@ from hlobatch.ir.carrier import Carrier
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import Growing
 from hlobatch.prelude import class_for
+from hlobatch.values import identity, lane_failures
+from hlobatch.values.boxes import boxed, is_boxable
+from hlobatch.values.growing_kinds import growing
+from hlobatch.values.growing_lists import GrowingList
+from hlobatch.values.lane_failures import is_there
+from hlobatch.values.one_of import for_each
+from hlobatch.values.optional import is_several
 
 _BITWISE: Final = frozenset({"and", "or", "xor", "matmul", "iand", "ior", "ixor", "imatmul"})
 """Operations whose result on bools is a bool, as in Python, or that Python's numbers do not have."""

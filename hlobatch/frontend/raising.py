@@ -23,7 +23,6 @@ import ast
 from dataclasses import dataclass
 from typing import Any, Final
 
-from hlobatch.analysis.facts import of_function
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.callees import Callee, static_value
 from hlobatch.frontend.expressions import ExpressionLowering
@@ -34,6 +33,7 @@ from hlobatch.frontend.straight_line import TEMPORARY
 from hlobatch.frontend.syntax import assigned, helper, literal, load
 from hlobatch.ir.code import UNDEFINED
 from hlobatch.ir.ops import HALT, NO_RESULT, PrimOp
+from hlobatch.values.facts import of_function
 
 FAILURE: Final = f"{TEMPORARY}failure"
 """The variable with the number of a failure; 0 if there is none."""

@@ -14,9 +14,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hlobatch.analysis.lane_failures import fails
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.frontend.builtins import is_array, scalar, truth
+from hlobatch.values.lane_failures import fails
 
 
 def range_count(start: Any, stop: Any, step: Any) -> Any:

@@ -21,13 +21,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 from hlobatch._jax import is_tracer
-from hlobatch.analysis.facts import Learned, Site
-from hlobatch.analysis.number_tables import table_of
 from hlobatch.frontend.comprehensions import Comprehension, loops_of, nested, placed, renamed
 from hlobatch.frontend.iteration import is_long, length
 from hlobatch.frontend.lane_numbers import differs
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.value import Collection
+from hlobatch.values.facts import Learned, Site
+from hlobatch.values.number_tables import table_of
 
 REDUCERS: Final[Mapping[Any, str]] = {f: f.__name__ for f in (sum, any, all, min, max, len, next)}
 """Functions that iterate once over their items, in order, and keep only their result."""

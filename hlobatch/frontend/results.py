@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from hlobatch.analysis.facts import NotYet
-from hlobatch.analysis.lane_failures import given
-from hlobatch.analysis.optional import any_optional, is_optional
 from hlobatch.analysis.type_errors import none_or_result
 from hlobatch.diagnostics import MissingValueError
 from hlobatch.ir.boxed import mapped
+from hlobatch.values.facts import NotYet
+from hlobatch.values.lane_failures import given
+from hlobatch.values.optional import any_optional, is_optional
 
 
 def has_to_return(value: Any) -> Any:

@@ -24,13 +24,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch._jax import is_tracer
-from hlobatch.analysis import whole_numbers
-from hlobatch.analysis.boxes import attributes_of, is_boxable
-from hlobatch.analysis.identity import is_another, mutable_parts
-from hlobatch.analysis.lane_failures import is_there
-from hlobatch.analysis.number_tables import is_integer, table_of
-from hlobatch.analysis.one_of import for_each
-from hlobatch.analysis.optional import is_none, is_opened, is_optional, is_several
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.frontend import comparisons
 from hlobatch.frontend.builtins import is_array, truth
@@ -43,6 +36,13 @@ from hlobatch.ir.carrier import Carrier
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.value import Collection
+from hlobatch.values import whole_numbers
+from hlobatch.values.boxes import attributes_of, is_boxable
+from hlobatch.values.identity import is_another, mutable_parts
+from hlobatch.values.lane_failures import is_there
+from hlobatch.values.number_tables import is_integer, table_of
+from hlobatch.values.one_of import for_each
+from hlobatch.values.optional import is_none, is_opened, is_optional, is_several
 
 MOST_NUMBERS_ONE_BY_ONE: Final = 8
 """Most numbers that are compared or added one by one; more are joined to an array first. Chosen by judgement (2026-11),

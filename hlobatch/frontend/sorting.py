@@ -11,10 +11,10 @@ from typing import Any, Final
 import jax
 import jax.numpy as jnp
 
-from hlobatch.analysis.identity import is_one_of
-from hlobatch.analysis.number_tables import together
 from hlobatch.frontend.lane_numbers import is_number, select
 from hlobatch.frontend.sequences import less
+from hlobatch.values.identity import is_one_of
+from hlobatch.values.number_tables import together
 
 _MOST_ITEMS_EXCHANGED: Final = 6
 """Most items that are sorted by exchange of neighbors; more are sorted by `jnp.lexsort`. Chosen by judgement (2026-11),

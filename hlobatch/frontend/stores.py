@@ -21,11 +21,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch._jax import is_tracer
-from hlobatch.analysis.boxes import attributes_of, is_boxable
-from hlobatch.analysis.identity import has_changed, is_now, is_one_of, mutable_parts, places_of
-from hlobatch.analysis.lane_failures import by_python, is_there
-from hlobatch.analysis.one_of import chosen
-from hlobatch.analysis.optional import is_optional
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.frontend import array_stores
 from hlobatch.frontend.builtins import is_array
@@ -36,6 +31,11 @@ from hlobatch.frontend.list_stores import all_chosen, in_lists
 from hlobatch.ir.boxed import mapped
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import Growing
+from hlobatch.values.boxes import attributes_of, is_boxable
+from hlobatch.values.identity import has_changed, is_now, is_one_of, mutable_parts, places_of
+from hlobatch.values.lane_failures import by_python, is_there
+from hlobatch.values.one_of import chosen
+from hlobatch.values.optional import is_optional
 
 Step = tuple[str, Any]
 """A step to a part of a value: ``("[]", key)`` or ``(".", name)``, as ``places.py`` makes them."""

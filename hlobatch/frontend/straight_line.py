@@ -19,8 +19,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from hlobatch.analysis.definedness import user_name
-from hlobatch.analysis.facts import Changes, Site, of_code, of_function
-from hlobatch.analysis.lane_failures import PROGRAM, CanFail, Careful, Caught
 from hlobatch.diagnostics import Location, UndefinedVariableError, UnsupportedSyntaxError
 from hlobatch.frontend.asked import Asking
 from hlobatch.frontend.blocks import BlockBuilder
@@ -37,6 +35,8 @@ from hlobatch.frontend.source import MISSING, Source
 from hlobatch.frontend.support import refusal
 from hlobatch.frontend.syntax import assigned, helper, load, spread
 from hlobatch.ir.ops import BranchOp, GotoOp, PrimOp
+from hlobatch.values.facts import Changes, Site, of_code, of_function
+from hlobatch.values.lane_failures import PROGRAM, CanFail, Careful, Caught
 
 TEMPORARY: Final = "_hb_"
 """Prefix of variables that the user cannot have written."""

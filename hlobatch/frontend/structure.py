@@ -15,8 +15,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from hlobatch.analysis.one_of import for_each
-from hlobatch.analysis.optional import is_several
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.builtins import is_array, logical_not, truth
 from hlobatch.frontend.lane_numbers import as_bool
@@ -24,6 +22,8 @@ from hlobatch.frontend.lane_ranges import LaneRange
 from hlobatch.frontend.python_numbers import has_attribute, is_instance
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import Growing
+from hlobatch.values.one_of import for_each
+from hlobatch.values.optional import is_several
 
 _ITSELF: Final = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple)
 """Classes whose one positional pattern matches the subject itself."""

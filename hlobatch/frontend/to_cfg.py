@@ -21,7 +21,6 @@ from functools import singledispatchmethod
 from typing import Final, TypeVar
 
 from hlobatch.analysis.aliases import AnotherName
-from hlobatch.analysis.facts import HasToReturn
 from hlobatch.analysis.mutation import refuse_generator
 from hlobatch.analysis.reach import may_change
 from hlobatch.diagnostics import HloBatchError, UnsupportedSyntaxError
@@ -46,6 +45,7 @@ from hlobatch.frontend.try_statements import TryLowering
 from hlobatch.frontend.whole_function import Loop
 from hlobatch.ir.ops import HALT
 from hlobatch.ir.program import Function
+from hlobatch.values.facts import HasToReturn
 
 T = TypeVar("T")
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any
 
-from hlobatch.analysis.facts import NONE_KNOWN, Facts, Learned, Site, tell
-from hlobatch.analysis.lane_failures import PROGRAM, WHERE_CHECKED, Caught
 from hlobatch.diagnostics import HloBatchError, Note, UnsupportedSyntaxError
 from hlobatch.frontend.asked import Lowered
 from hlobatch.frontend.callees import Callee, Callees, changed_default
@@ -20,6 +18,8 @@ from hlobatch.frontend.guesses import OF_LOWERING, NothingExpected
 from hlobatch.frontend.to_cfg import FunctionLowering
 from hlobatch.ir.ops import HALT, FunctionCallOp, GotoOp
 from hlobatch.ir.program import MAIN, Block, ControlFlowGraph, Function, Program
+from hlobatch.values.facts import NONE_KNOWN, Facts, Learned, Site, tell
+from hlobatch.values.lane_failures import PROGRAM, WHERE_CHECKED, Caught
 
 
 def to_program(

@@ -13,7 +13,6 @@ import ast
 from collections.abc import Sequence
 from typing import Any
 
-from hlobatch.analysis.facts import GoesOver, Site
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.callees import static_value
 from hlobatch.frontend.comprehensions import as_loop, renamed
@@ -22,6 +21,7 @@ from hlobatch.frontend.reductions import REDUCERS, Looped, arguments_of, as_redu
 from hlobatch.frontend.scopes import assigned_in_expressions, read_names
 from hlobatch.frontend.syntax import assigned, helper, load
 from hlobatch.frontend.whole_function import WholeLowering
+from hlobatch.values.facts import GoesOver, Site
 
 
 class TraceTimeLowering:

@@ -24,13 +24,13 @@ import ast
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from hlobatch.analysis.draws import is_users_class
-from hlobatch.analysis.lane_failures import OF_LANES
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.failing_statements import FailingLowering
 from hlobatch.frontend.handlers import caught_kinds, drops_exceptions
 from hlobatch.frontend.raising import DETAILS, FAILURE, Handled, Try
 from hlobatch.frontend.syntax import helper, literal, load
+from hlobatch.values.draws import is_users_class
+from hlobatch.values.lane_failures import OF_LANES
 
 
 class TryLowering:

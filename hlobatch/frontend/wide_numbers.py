@@ -16,11 +16,11 @@ from typing import Any, Final
 import jax
 import jax.numpy as jnp
 
-from hlobatch.analysis.direct_operations import operated
-from hlobatch.analysis.number_tables import is_wide
-from hlobatch.analysis.whole_numbers import holding_all, is_small
 from hlobatch.frontend.builtins import is_array
 from hlobatch.frontend.lane_numbers import default
+from hlobatch.values.direct_operations import operated
+from hlobatch.values.number_tables import is_wide
+from hlobatch.values.whole_numbers import holding_all, is_small
 
 _WRAPPING: Final = frozenset({"add", "mul", "or", "xor"})
 """Operations on signed numbers whose result is seldom negative if one operand is that large."""

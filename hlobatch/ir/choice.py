@@ -1,7 +1,7 @@
 """A variable that holds one Python object in some lanes and another in others: an index into a tuple of objects.
 
-``analysis/type_join.py`` makes one from two objects, for a variable that needs it. User code sees the only subclass,
-``analysis/one_of.py``; this module has what types and joins need.
+``values/type_join.py`` makes one from two objects, for a variable that needs it. User code sees the only subclass,
+``values/one_of.py``; this module has what types and joins need.
 """
 
 from __future__ import annotations

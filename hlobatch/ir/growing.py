@@ -1,7 +1,7 @@
 """The base class of containers whose length differs between lanes: arrays with room for more items, and a length.
 
 A list is one array ``[capacity, *event]`` for each array in its items, and its length. Its methods are in
-``analysis/growing_lists.py`` and the modules beside it; this class has what types, joins and conversions need of every
+``values/growing_lists.py`` and the modules beside it; this class has what types, joins and conversions need of every
 such container.
 """
 

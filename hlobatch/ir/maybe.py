@@ -1,7 +1,7 @@
 """A variable that holds None in some lanes and a value in others: a flag beside the value.
 
 ``type_join.py`` makes one from None and a type, for a variable that needs it. User code never sees it: it gets the
-value, and ``x is None`` is answered by the flag (``analysis/optional.py``).
+value, and ``x is None`` is answered by the flag (``values/optional.py``).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 An instance is a pytree. With arrays as its leaves it is a lane's value; with ``TensorType`` in their place, it is the
 type of one. The methods here serve types, joins and conversions; the operations of user code on such values are
-defined in ``analysis/`` and ``frontend/``. A subclass has to define every abstract method.
+defined in ``values/`` and ``frontend/``. A subclass has to define every abstract method.
 
 The names begin with ``hb_``, since some subclasses have the attributes of the user's objects that they stand for.
 """

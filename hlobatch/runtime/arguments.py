@@ -19,13 +19,13 @@ import numpy as np
 
 from hlobatch._jax import is_tracer
 from hlobatch.analysis.explanations import LARGE_NUMBERS
-from hlobatch.analysis.leaf_types import widened_leaf
 from hlobatch.analysis.reach import may_change
-from hlobatch.analysis.type_join import MisfitError, check_number
 from hlobatch.console import ONE_LINE
 from hlobatch.diagnostics import BatchTypeError, Location, Note
 from hlobatch.ir.physical import rebuild, to_physical
 from hlobatch.ir.types import Leaf, Static, TensorType, Type, grouped
+from hlobatch.values.leaf_types import widened_leaf
+from hlobatch.values.type_join import MisfitError, check_number
 
 
 @dataclass(frozen=True)

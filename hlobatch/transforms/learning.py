@@ -6,7 +6,7 @@
     %$1 = prim "rule(n)" (%rule, %n)     ==>  %$1 = call @trapezoid(%n)
 
 The frontend builds control flow before types are known. What tracing finds out, such as which function ``rule`` is, may
-change the control flow: it becomes a fact (``analysis/facts.py``), and the program is built again with all facts of the
+change the control flow: it becomes a fact (``values/facts.py``), and the program is built again with all facts of the
 round. The first program is built with no facts, and most functions need no more. Code that is the same in the next
 program is not traced again.
 
@@ -25,8 +25,21 @@ from functools import partial
 from typing import Final
 
 from hlobatch.analysis.aliases import AnotherName
-from hlobatch.analysis.containers import with_room
-from hlobatch.analysis.facts import (
+from hlobatch.analysis.overloads import Overloaded
+from hlobatch.analysis.own_code import meant_by
+from hlobatch.analysis.type_errors import RESULT
+from hlobatch.diagnostics import HloBatchError, UnsupportedSyntaxError
+from hlobatch.frontend.failures import WHOLE_PROGRAM
+from hlobatch.frontend.function_code import code_of
+from hlobatch.frontend.guesses import after
+from hlobatch.ir.boxed import Keys, dicts
+from hlobatch.ir.ops import FunctionCallOp
+from hlobatch.ir.program import Program
+from hlobatch.ir.types import Type
+from hlobatch.transforms.made_again import made_again
+from hlobatch.transforms.pipeline import specialized_program
+from hlobatch.values.containers import with_room
+from hlobatch.values.facts import (
     MOST_STATEMENTS_WRITTEN_OUT,
     NONE_KNOWN,
     Facts,
@@ -41,19 +54,6 @@ from hlobatch.analysis.facts import (
     counted,
     is_kept_as_loop,
 )
-from hlobatch.analysis.overloads import Overloaded
-from hlobatch.analysis.own_code import meant_by
-from hlobatch.analysis.type_errors import RESULT
-from hlobatch.diagnostics import HloBatchError, UnsupportedSyntaxError
-from hlobatch.frontend.failures import WHOLE_PROGRAM
-from hlobatch.frontend.function_code import code_of
-from hlobatch.frontend.guesses import after
-from hlobatch.ir.boxed import Keys, dicts
-from hlobatch.ir.ops import FunctionCallOp
-from hlobatch.ir.program import Program
-from hlobatch.ir.types import Type
-from hlobatch.transforms.made_again import made_again
-from hlobatch.transforms.pipeline import specialized_program
 
 MOST_FACTS: Final = 2_000
 """Facts after which building is given up: a function that makes ever new functions would go on forever."""

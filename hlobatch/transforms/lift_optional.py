@@ -16,12 +16,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import jax
 
-from hlobatch.analysis.lifting import lift, may_need_lift, needs_lift
 from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.ir.names import unused
 from hlobatch.ir.ops import FunctionCallOp, GotoOp, Op, PrimOp
 from hlobatch.ir.program import Block, Function, Program
 from hlobatch.ir.types import Type, rebuilt
+from hlobatch.values.lifting import lift, may_need_lift, needs_lift
 
 
 def lifted(function: TracedFunction, held: Sequence[Type]) -> TracedFunction:

@@ -11,13 +11,13 @@ import itertools
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from hlobatch import config
-from hlobatch.analysis.facts import NONE_KNOWN, Facts
 from hlobatch.ir.program import Program, VariableAllocation
 from hlobatch.ir.types import Type
 from hlobatch.ir.verifier import verify
 from hlobatch.transforms import registry
 from hlobatch.transforms.optimizations import ALL, Optimizations
 from hlobatch.transforms.registry import Given, Pass
+from hlobatch.values.facts import NONE_KNOWN, Facts
 
 Observer = Callable[[str, Program], None]
 

@@ -21,7 +21,6 @@ from functools import partial, reduce
 from typing import Final
 
 from hlobatch.analysis.allocation import allocate
-from hlobatch.analysis.facts import NONE_KNOWN, Facts, MayBeNone
 from hlobatch.ir.program import Program
 from hlobatch.ir.types import Type
 from hlobatch.transforms.ask_ahead import ask_ahead
@@ -45,6 +44,7 @@ from hlobatch.transforms.split_aggregates import split_aggregates
 from hlobatch.transforms.split_live_ranges import split_live_ranges
 from hlobatch.transforms.split_shared import split_shared
 from hlobatch.transforms.uniform_loops import convert_uniform_loops
+from hlobatch.values.facts import NONE_KNOWN, Facts, MayBeNone
 
 Transform = Callable[[Program], Program]
 

@@ -21,11 +21,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from hlobatch.analysis.dataflow import Dataflow, Solution, solve
 from hlobatch.analysis.liveness import liveness
-from hlobatch.analysis.optional import NotNone
 from hlobatch.ir.code import MOVE
 from hlobatch.ir.names import unused
 from hlobatch.ir.ops import GotoOp, PrimOp, renaming
 from hlobatch.ir.program import Block, Function, Program
+from hlobatch.values.optional import NotNone
 
 Definition = tuple[str, str, int]
 """A variable and the block and position of an operation that writes it."""

@@ -17,8 +17,6 @@ from functools import partial
 from hlobatch.analysis import machine_flow
 from hlobatch.analysis.aliases import check_aliases
 from hlobatch.analysis.definedness import check_definedness, undefined_reads
-from hlobatch.analysis.facts import NONE_KNOWN, Facts
-from hlobatch.analysis.lifting import differs_by_lane
 from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.analysis.type_errors import none_or_result
 from hlobatch.analysis.type_inference import Inference, Place, infer_types
@@ -33,6 +31,8 @@ from hlobatch.transforms.lift_optional import lift_optional, lifted
 from hlobatch.transforms.log_effects import log_effects
 from hlobatch.transforms.simplify_cfg import reachable, simplify_cfg
 from hlobatch.transforms.split_live_ranges import split_live_ranges, split_live_ranges_of
+from hlobatch.values.facts import NONE_KNOWN, Facts
+from hlobatch.values.lifting import differs_by_lane
 
 Infer = Callable[[Program], Inference]
 """Infers the types of a program."""

@@ -16,12 +16,10 @@ import hlobatch as hb
 from hlobatch.analysis import allocation, cost
 from hlobatch.analysis.block_groups import alone, small_together
 from hlobatch.analysis.call_graph import CallGraph, call_sites
-from hlobatch.analysis.leaf_types import is_scalar, leaf_type, widened, widened_leaf
 from hlobatch.analysis.sharing import shared_roots
 from hlobatch.analysis.stack_groups import stack_groups
 from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.analysis.tracing import trace
-from hlobatch.analysis.type_join import DisagreementError, adopts, join
 from hlobatch.instructions import (
     HALT,
     BranchOp,
@@ -40,6 +38,8 @@ from hlobatch.instructions import (
     VariableAllocation,
     tensor,
 )
+from hlobatch.values.leaf_types import is_scalar, leaf_type, widened, widened_leaf
+from hlobatch.values.type_join import DisagreementError, adopts, join
 
 Names = frozenset[str]
 

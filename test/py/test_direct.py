@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from hlobatch._jax import jaxpr_of
-from hlobatch.analysis.direct_operations import operated
 from hlobatch.frontend import loops, nodes
 from hlobatch.ir.evaluation import are_alike
+from hlobatch.values.direct_operations import operated
 
 NAMES = ("add", "lt", "imul", "truediv")
 CONSTANTS = (127, 128, -1, 300, 0.1, 1e30, True, 1j, np.int32(1))

@@ -15,12 +15,6 @@ import numpy as np
 import pytest
 
 import hlobatch as hb
-from hlobatch.analysis.growing_kinds import KINDS, growing
-from hlobatch.analysis.identity import mutable_parts
-from hlobatch.analysis.leaf_types import leaf_type
-from hlobatch.analysis.lifting import lift
-from hlobatch.analysis.one_of import OneOf
-from hlobatch.analysis.type_join import DisagreementError, join
 from hlobatch.frontend.builtins import truth
 from hlobatch.frontend.lane_ranges import LaneRange
 from hlobatch.frontend.members import Bits
@@ -28,6 +22,12 @@ from hlobatch.ir.boxed import Boxed, in_python
 from hlobatch.ir.maybe import Maybe
 from hlobatch.ir.types import Type
 from hlobatch.ir.value import Collection, Value, is_value
+from hlobatch.values.growing_kinds import KINDS, growing
+from hlobatch.values.identity import mutable_parts
+from hlobatch.values.leaf_types import leaf_type
+from hlobatch.values.lifting import lift
+from hlobatch.values.one_of import OneOf
+from hlobatch.values.type_join import DisagreementError, join
 
 OURS = re.compile(r"\b(OneOf|Choice|LaneRange|Maybe|Boxed|Growing\w+|Carrier|Possible|Bits|\w*Tracer)\b")
 

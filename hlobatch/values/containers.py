@@ -24,12 +24,12 @@ import numpy as np
 
 from hlobatch import prelude
 from hlobatch._jax import weakly
-from hlobatch.analysis.facts import NotYet
-from hlobatch.analysis.lane_failures import fails
-from hlobatch.analysis.leaf_types import leaf_type
 from hlobatch.diagnostics import BatchTypeError, CapacityError, UnsupportedSyntaxError, as_also
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.types import TensorType
+from hlobatch.values.facts import NotYet
+from hlobatch.values.lane_failures import fails
+from hlobatch.values.leaf_types import leaf_type
 
 SIZE: Final = TensorType(np.dtype(np.int32))
 """The type of the number of items."""

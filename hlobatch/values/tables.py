@@ -22,15 +22,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hlobatch.analysis import rows
-from hlobatch.analysis.containers import SIZE, Container, capacity, not_yet, number, static
-from hlobatch.analysis.growing_lists import GrowingList
-from hlobatch.analysis.identity import holds, is_one_of
-from hlobatch.analysis.one_of import held
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.ir.boxed import as_dict, in_python
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.types import Static, Type
+from hlobatch.values import rows
+from hlobatch.values.containers import SIZE, Container, capacity, not_yet, number, static
+from hlobatch.values.growing_lists import GrowingList
+from hlobatch.values.identity import holds, is_one_of
+from hlobatch.values.one_of import held
 
 UNIT: Final = ()
 """The value of each key in a set."""

@@ -27,13 +27,13 @@ from typing import Any, final
 import jax
 import jax.numpy as jnp
 
-from hlobatch.analysis.boxes import attributes_of, boxed, is_boxable
-from hlobatch.analysis.facts import Learned, MayBeNone
 from hlobatch.ir.boxed import Boxed, leaves_of, mapped, object_of, unboxed
 from hlobatch.ir.choice import Choice, holds, without_none
 from hlobatch.ir.code import Code
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.maybe import Maybe
+from hlobatch.values.boxes import attributes_of, boxed, is_boxable
+from hlobatch.values.facts import Learned, MayBeNone
 
 _given: contextvars.ContextVar[dict[int, Maybe]] = contextvars.ContextVar("hlobatch_optional")
 """By id, the objects that the code being traced was given in place of a ``Maybe``."""

@@ -19,11 +19,11 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from hlobatch.analysis.one_of import each
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.patterns import INSIDE, remade
 from hlobatch.ir.types import Static, TensorType, Type, is_leaf
 from hlobatch.ir.value import Value, is_value
+from hlobatch.values.one_of import each
 
 
 def differs_by_lane(type_: Type) -> bool:

@@ -22,8 +22,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch._jax import weakly
-from hlobatch.analysis.direct_operations import operated
 from hlobatch.diagnostics import BatchTypeError
+from hlobatch.values.direct_operations import operated
 
 _TRUE_OF_LESS: Final = frozenset({"lt", "le", "ne"})
 """Comparisons that are true if the left side is less."""

@@ -21,14 +21,14 @@ import jax
 import jax.numpy as jnp
 
 from hlobatch._jax import is_tracer
-from hlobatch.analysis import rows
-from hlobatch.analysis.containers import SIZE, Container, capacity, not_yet, number, static
-from hlobatch.analysis.identity import holds, is_one_of
-from hlobatch.analysis.lane_failures import fails, is_trusted
-from hlobatch.analysis.one_of import held
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.ir.boxed import in_python, unboxed
 from hlobatch.ir.types import Static, Type
+from hlobatch.values import rows
+from hlobatch.values.containers import SIZE, Container, capacity, not_yet, number, static
+from hlobatch.values.identity import holds, is_one_of
+from hlobatch.values.lane_failures import fails, is_trusted
+from hlobatch.values.one_of import held
 
 
 class Ring(Container):

@@ -23,10 +23,10 @@ import jax
 import jax.numpy as jnp
 
 from hlobatch._jax import this_trace
-from hlobatch.analysis.facts import Learned, NotYet, Site, of_code, of_function
-from hlobatch.analysis.optional import in_any_case, is_any_optional, optional
 from hlobatch.diagnostics import BatchTypeError, HloBatchError, IntegerOverflowError, Location, is_internal
 from hlobatch.prelude import is_of_prelude
+from hlobatch.values.facts import Learned, NotYet, Site, of_code, of_function
+from hlobatch.values.optional import in_any_case, is_any_optional, optional
 
 OF_LANES: Final = (ZeroDivisionError, IndexError, KeyError, ValueError, OverflowError)
 """Exceptions that operations raise by themselves for the values of a lane."""

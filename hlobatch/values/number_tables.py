@@ -16,8 +16,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch._jax import weakly
-from hlobatch.analysis.whole_numbers import holding_all
 from hlobatch.diagnostics import BatchTypeError
+from hlobatch.values.whole_numbers import holding_all
 
 NUMBERS: Final = (bool, int, float, complex)
 """Python's classes of numbers, the narrowest first."""

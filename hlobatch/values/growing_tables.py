@@ -20,16 +20,16 @@ from typing import Any, ClassVar, Final, Self
 import jax
 import jax.numpy as jnp
 
-from hlobatch.analysis import rows
-from hlobatch.analysis.containers import not_yet
-from hlobatch.analysis.growing_lists import GrowingList
-from hlobatch.analysis.identity import holds, is_one_of
-from hlobatch.analysis.lane_failures import fails
-from hlobatch.analysis.one_of import maybe
-from hlobatch.analysis.tables import UNIT, Table
-from hlobatch.analysis.whole_numbers import holding_all
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.ir.growing import Growing
+from hlobatch.values import rows
+from hlobatch.values.containers import not_yet
+from hlobatch.values.growing_lists import GrowingList
+from hlobatch.values.identity import holds, is_one_of
+from hlobatch.values.lane_failures import fails
+from hlobatch.values.one_of import maybe
+from hlobatch.values.tables import UNIT, Table
+from hlobatch.values.whole_numbers import holding_all
 
 _NONE: Final = object()
 

@@ -17,19 +17,19 @@ import jax.numpy as jnp
 from jax import lax
 
 from hlobatch._jax import keys_of, weakly
-from hlobatch.analysis import whole_numbers
-from hlobatch.analysis.boxes import boxed
-from hlobatch.analysis.identity import is_one_of, moved
-from hlobatch.analysis.leaf_types import leaf_type, widened_leaf
-from hlobatch.analysis.optional import any_optional, optional
-from hlobatch.analysis.type_join import DisagreementError, MisfitError, check_number, join
-from hlobatch.analysis.whole_numbers import is_small, no_dtype
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.ir.boxed import Boxed, unboxed
 from hlobatch.ir.growing import KINDS, Growing
 from hlobatch.ir.patterns import INSIDE, are_alike, remade
 from hlobatch.ir.types import Static, TensorType, Type
 from hlobatch.ir.value import Collection
+from hlobatch.values import whole_numbers
+from hlobatch.values.boxes import boxed
+from hlobatch.values.identity import is_one_of, moved
+from hlobatch.values.leaf_types import leaf_type, widened_leaf
+from hlobatch.values.optional import any_optional, optional
+from hlobatch.values.type_join import DisagreementError, MisfitError, check_number, join
+from hlobatch.values.whole_numbers import is_small, no_dtype
 
 _INSIDE: Final = jax.lax.GatherScatterMode.PROMISE_IN_BOUNDS
 

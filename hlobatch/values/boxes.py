@@ -21,11 +21,11 @@ from typing import Any, Final
 
 import jax
 
-from hlobatch.analysis.draws import is_users_file
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.ir.boxed import Boxed, in_own_order, is_in_own_order
 from hlobatch.ir.walk import attributes
 from hlobatch.prelude import is_registered
+from hlobatch.values.draws import is_users_file
 
 _BASES: Final = frozenset({object, abc.ABC, typing.Generic, typing.Protocol})
 _METACLASSES: Final = (type, abc.ABCMeta, type(typing.Protocol))

@@ -15,14 +15,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hlobatch.analysis.leaf_types import is_scalar, widened_leaf
-from hlobatch.analysis.one_of import OneOf
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.maybe import Maybe
 from hlobatch.ir.patterns import INSIDE, are_alike, parts_of, remade
 from hlobatch.ir.types import Leaf, Static, TensorType, Type, is_leaf
+from hlobatch.values.leaf_types import is_scalar, widened_leaf
+from hlobatch.values.one_of import OneOf
 
 _KINDS: Final = (np.bool_, np.integer, np.floating, np.complexfloating)
 """Kinds of dtypes. A Python number adopts a dtype of its own kind or a later one, of any number of bits."""

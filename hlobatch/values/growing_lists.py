@@ -19,15 +19,15 @@ import jax
 import jax.numpy as jnp
 
 from hlobatch._jax import is_tracer
-from hlobatch.analysis import rows
-from hlobatch.analysis.containers import SIZE, capacity, number
-from hlobatch.analysis.identity import holds, is_one_of
-from hlobatch.analysis.lane_failures import fails
-from hlobatch.analysis.one_of import held, ranked
-from hlobatch.analysis.rings import Ring
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.ir.types import Static
 from hlobatch.ir.value import Collection
+from hlobatch.values import rows
+from hlobatch.values.containers import SIZE, capacity, number
+from hlobatch.values.identity import holds, is_one_of
+from hlobatch.values.lane_failures import fails
+from hlobatch.values.one_of import held, ranked
+from hlobatch.values.rings import Ring
 
 
 @jax.tree_util.register_pytree_node_class

@@ -21,20 +21,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch._jax import is_tracer, weakly
-from hlobatch.analysis.boxes import attributes_of, boxed, is_boxable
-from hlobatch.analysis.carriers import in_words
-from hlobatch.analysis.identity import is_one_of
-from hlobatch.analysis.lane_failures import fails, is_pythons, surely_fails, where
-from hlobatch.analysis.number_tables import NUMBERS, from_table, numbers, together
-from hlobatch.analysis.optional import (
-    alternatives,
-    another,
-    as_optional,
-    is_opened,
-    is_optional,
-    is_present,
-    there_alone,
-)
 from hlobatch.diagnostics import BatchTypeError, HloBatchError
 from hlobatch.ir import carrier
 from hlobatch.ir.boxed import Boxed, object_of
@@ -43,6 +29,20 @@ from hlobatch.ir.maybe import Maybe
 from hlobatch.ir.patterns import INSIDE, are_alike, opened, remade
 from hlobatch.ir.sameness import are_same
 from hlobatch.ir.types import number_kind
+from hlobatch.values.boxes import attributes_of, boxed, is_boxable
+from hlobatch.values.carriers import in_words
+from hlobatch.values.identity import is_one_of
+from hlobatch.values.lane_failures import fails, is_pythons, surely_fails, where
+from hlobatch.values.number_tables import NUMBERS, from_table, numbers, together
+from hlobatch.values.optional import (
+    alternatives,
+    another,
+    as_optional,
+    is_opened,
+    is_optional,
+    is_present,
+    there_alone,
+)
 
 MOST_ITEMS: Final = 10_000
 """Most items, of all objects together, that are put into one table."""

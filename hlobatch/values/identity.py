@@ -23,13 +23,13 @@ from typing import Any, Final
 import jax
 import numpy as np
 
-from hlobatch.analysis.boxes import attributes_of, is_boxable
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.ir.boxed import is_in_own_order
 from hlobatch.ir.maybe import Maybe
 from hlobatch.ir.patterns import opened, parts_of
 from hlobatch.ir.value import is_value
 from hlobatch.ir.walk import walked
+from hlobatch.values.boxes import attributes_of, is_boxable
 
 Path = tuple[int, ...]
 """Child positions on the way from a value to a part of it."""
