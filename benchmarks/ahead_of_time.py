@@ -13,9 +13,10 @@ card. They come with packages, each in an environment of its own (Python 3.12 or
 It prints the time of compilation, the memory of a run, and the operations of a run: for a GPU the kernels and loops
 that the host starts, one on a line, those within a loop indented; for a TPU the number of operations of each kind, and
 the cycles that the compiler expects of each fusion. For a kernel (`--dispatch kernel`) it prints the registers, stack
-and spills that `ptxas` reports. `ptxas` in place of a platform prints these for a workload, or for all workloads and
-samplers, for three cards and all forms of lanes' code: a thread to each lane, threads that meet, and a warp to each
-lane.
+and spills that `ptxas` reports, or for a TPU the cycles of a turn in the compiler's schedule.
+
+`ptxas` in place of a platform prints registers, stack and spills for a workload, or for all workloads and samplers, for
+three cards and all forms of lanes' code: a thread to each lane, threads that meet, and a warp to each lane.
 """
 
 from __future__ import annotations
@@ -51,6 +52,8 @@ device_description_str: "NVIDIA H100 80GB HBM3"
 TPU: Final = "v5e:2x2"
 DUMP: Final = "--xla_dump_to={} --xla_dump_hlo_as_text --xla_dump_emitter_re=.* --xla_gpu_autotune_level=0"
 """Flags of XLA's compiler for GPUs. Autotuning is off, since nothing can run on a card that is not there."""
+DUMP_OF_TPU: Final = "--xla_jf_dump_to={} --xla_jf_dump_llo_text=true"
+"""Flags of the compiler for TPUs, whose schedules are read for the cycles of a kernel's turn."""
 MOST_LINE: Final = 150
 
 
@@ -74,7 +77,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         compiled, seconds = compile_for(args.platform, traced)
         print(f"compiled in {seconds:.2f} s; {compiled.memory_analysis().temp_size_in_bytes:,} bytes of memory")
         print(*(of_gpu(folder) if args.platform == "cuda" else of_tpu(compiled.as_text())), sep="\n")
-        if args.dispatch == "kernel":
+        if args.dispatch == "kernel" and args.platform == "tpu":
+            print(of_tiles(folder))
+        elif args.dispatch == "kernel":
             print(header(), reported(workload, Code.of(traced)), sep="\n")
     return 0
 
@@ -82,6 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def prepare(platform: str, folder: str) -> None:
     """Set the environment variables that XLA reads when it is loaded later, by JAX, which itself runs on the CPU."""
     os.environ |= {"CUDA_VISIBLE_DEVICES": "-1", "TPU_SKIP_MDS_QUERY": "1", "JAX_PLATFORMS": "cpu"}
+    os.environ["LIBTPU_INIT_ARGS"] = DUMP_OF_TPU.format(folder)
     if platform == "cuda":
         os.environ["XLA_FLAGS"] = DUMP.format(folder)
         tools = next((Path(p) / "nvidia" / "cuda_nvcc" / "bin" for p in sys.path if (Path(p) / "nvidia").is_dir()), "")
@@ -156,6 +162,18 @@ def of_tpu(text: str) -> Iterator[str]:
     yield ", ".join(f"{count} of {kind}" for kind, count in collections.Counter(re.findall(kinds, text)).items())
     for name, each in cycles.items():
         yield f"{name}: {len(each)} fusions, {sum(each):,} cycles: {each}"
+
+
+def of_tiles(folder: str) -> str:
+    """The cycles of a turn of a kernel of tiles: the instructions (bundles) in the innermost loop of its schedule."""
+    from hlobatch.targets.tpu.target import NAME
+    from hlobatch.targets.tpu.tiles import LANES, TURNS_PER_TEST
+
+    schedule = max(Path(folder).glob(f"*-{NAME}*-[0-9][0-9]-final_bundles.txt"), default=None)
+    if schedule is None:
+        return "the compiler wrote no schedule of the kernel"
+    inner = len(re.findall(r"^ *0x[0-9a-f]+ .*?: *>>+ \{", schedule.read_text(), re.MULTILINE))
+    return f"{inner / TURNS_PER_TEST:,.0f} cycles a turn of all blocks, for {LANES:,} lanes"
 
 
 # Kernels

@@ -14,6 +14,8 @@ class Entry(Enum):
     """The host calls a function in each thread."""
     KERNEL = "kernel"
     """A kernel of a GPU starts all threads at once."""
+    TILES = "tiles"
+    """A kernel of a TPU, whose lanes are elements of its vector registers."""
     LOOP = "loop"
     """One thread of a CPU runs the threads of a grid one after the other, for tests."""
 
@@ -102,3 +104,6 @@ MEETING: Final = replace(NVPTX, lanes_that_meet=32)
 WARP: Final = replace(NVPTX, side_by_side=False, threads_per_lane=32, near_bytes=0, own_bytes=16 << 10)
 """An NVIDIA GPU with a warp to each lane: 32 threads, which run the same instructions at the same time. Arrays of the
 lane lie in memory that they share, the first ones in the fast memory of the multiprocessor, which has some 200 kB."""
+
+MOSAIC: Final = Processor("mosaic", "tpu", side_by_side=True, width=1024, looks=False, entry=Entry.TILES)
+"""A TPU, whose vector registers hold 8 x 128 numbers."""

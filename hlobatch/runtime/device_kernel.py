@@ -20,7 +20,6 @@ import numpy as np
 from hlobatch import config
 from hlobatch.diagnostics import LaneError
 from hlobatch.ir.fate import FATES, NUMBER, Fate
-from hlobatch.kernels import jit
 from hlobatch.kernels.grid import FOR_EVER, Grid
 from hlobatch.kernels.module import KernelModule
 from hlobatch.kernels.processors import Processor
@@ -78,12 +77,14 @@ class DeviceKernel:
         """
         form = target.form_for(shape.program)
         if form is None:
-            raise NoKernelError(f"code of its own is made for CPUs and NVIDIA's GPUs, and this is for {target.name!r}")
+            raise NoKernelError(
+                f"code of its own is made for CPUs, NVIDIA's GPUs and TPUs, and this is for {target.name!r}"
+            )
         if shape.is_gang:
             raise NoKernelError("gangs run on CPUs alone")
-        jit.check_there()
-        module = shape.module(replace(form.processor, looks=turns), counts=counts, checked=checked)
-        target.check(module.text)
+        processor = replace(form.processor, looks=turns)
+        module = shape.module(processor, target.module, counts=counts, checked=checked)
+        target.check(module)
         return cls(shape, target, form, module)
 
     @property
@@ -115,7 +116,7 @@ class DeviceKernel:
         def run(*operands: Any) -> list[Any]:
             given = (*operands, *shape.shared_function(*operands))
             try:
-                outputs = self.target.call(module.text, grid, given, [*types, status, scratch, *counts])
+                outputs = self.target.call(module, grid, given, [*types, status, scratch, *counts])
             except NoKernelError as reason:
                 raise no_kernel(shape.plan, str(reason)) from None
             results, (said, _, *counted) = outputs[: len(types)], outputs[len(types) :]
@@ -254,16 +255,20 @@ class DeviceRunner:
         grid = self.kernel.grid(self.now.frames, self.size)
         processor, reason = self.kernel.form.processor, self.kernel.form.reason
         choice = f"dispatch 'kernel': {self.reason}\n"
-        choice += f"code of its own for each lane, {_threads(processor)}, which takes one input after the other"
+        choice += f"code of its own for each lane, {_threads(processor)}"
         choice += f"\n{reason}" if reason else ""
         return RunStats(tuple(blocks), self.size, grid.lanes, depth, self.growths, grid.threads, choice)
 
 
 def _threads(processor: Processor) -> str:
+    if processor.width > 1:
+        return f"in an element of tiles of {processor.width:,}"
+    more = ", which takes one input after the other"
     if processor.threads_per_lane > 1:
-        return f"in {processor.threads_per_lane} threads"
+        return f"in {processor.threads_per_lane} threads{more}"
     together = processor.lanes_that_meet
-    return "in a thread" + (f" that meets those of {together - 1} others before dear blocks" if together > 1 else "")
+    meets = f" that meets those of {together - 1} others before dear blocks" if together > 1 else ""
+    return f"in a thread{meets}{more}"
 
 
 class _TimeOverError(Exception):
@@ -333,7 +338,8 @@ class _Run:
             return parked[:0]
         most = self.runner.plan.options.max_stack_bytes
         most = most if most is not None else max(BYTES_SURELY_THERE, available() // 2)
-        if self.runner.kernel.grid(grown, parked.size).scratch_bytes > most:
+        grid = self.runner.kernel.grid(grown, parked.size)
+        if grid.scratch_bytes > most or not self.runner.kernel.target.has_room(grid):
             self.is_full = True
             return parked[:0]
         again: np.ndarray[Any, Any] = parked[np.asarray(grown.depths)[stacks] > np.asarray(frames.depths)[stacks]]

@@ -132,7 +132,7 @@ def runner_of(plan: Plan, inputs: Sequence[Any], *, counts: bool = False) -> Ker
 
 
 def text_of(plan: Plan) -> str:
-    """The LLVM IR of the plan's kernel.
+    """The code of the plan's kernel: LLVM IR, or for a TPU its program.
 
     Raises:
         KernelError: The program has something that kernels have no code for.
@@ -140,7 +140,7 @@ def text_of(plan: Plan) -> str:
     target = plan.programs.policies.target
     try:
         form = None if target.is_host else target.form_for(plan.programs.of_a_lane)
-        return shape_of(plan).module(None if form is None else form.processor).text
+        return (shape_of(plan).module() if form is None else shape_of(plan).module(form.processor, target.module)).text
     except NoKernelError as reason:
         raise no_kernel(plan, str(reason)) from None
 

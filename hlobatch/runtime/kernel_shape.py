@@ -137,9 +137,22 @@ class Shape:
         return list(self.compiled_shared_function(*self.captured, *given))
 
     def module(
-        self, processor: Processor | None = None, *, counts: bool = False, checked: bool = False, sums: bool = False
+        self,
+        processor: Processor | None = None,
+        make: Callable[..., KernelModule] = to_llvm,
+        *,
+        counts: bool = False,
+        checked: bool = False,
+        sums: bool = False,
     ) -> KernelModule:
-        """The kernel as LLVM IR, for this machine or for another processor.
+        """The kernel's code, for this machine or for another processor.
+
+        Args:
+            processor: The processor; this machine's by default.
+            make: Makes the code of a program, given the user's name of it, operands and options.
+            counts: Whether it counts executions of blocks.
+            checked: Whether each memory access is checked.
+            sums: Whether it sums the results in ``summed_results`` over inputs.
 
         Raises:
             NoKernelError: The program has something that kernels have no code for.
@@ -148,7 +161,7 @@ class Shape:
         options = CodeOptions(processor or self.processor, plan.options.max_steps, counts, checked)
         try:
             with plan.as_typed(), jax.ensure_compile_time_eval():
-                return to_llvm(self.program, plan.name, self.operands(sums=sums), options)
+                return make(self.program, plan.name, self.operands(sums=sums), options)
         except NoKernelError:
             raise
         except Exception as error:  # whatever the error, the program can run without a kernel

@@ -1,4 +1,4 @@
-"""The name of a platform other than CPUs and GPUs, such as TPUs -> its target: XLA's loop, with held stacks."""
+"""The name of a platform other than CPUs and GPUs -> its target: XLA's loop, with held stacks."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ from hlobatch.targets.accelerators import accelerator
 from hlobatch.targets.cpu.target import cpu
 from hlobatch.targets.gpu.target import NAMES, gpu
 from hlobatch.targets.target import Target
+from hlobatch.targets.tpu.target import TPU, tpu
 
 
 def target_of(platform: str) -> Target:
@@ -16,4 +17,6 @@ def target_of(platform: str) -> Target:
     """
     if platform == "cpu":
         return cpu()
+    if platform == TPU:
+        return tpu()
     return gpu(platform) if platform in NAMES else accelerator(platform)

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from hlobatch.ir.program import Program
+from hlobatch.kernels import jit
 from hlobatch.kernels.grid import Grid
+from hlobatch.kernels.interface import Operands, Options
+from hlobatch.kernels.module import KernelModule, to_llvm
 from hlobatch.kernels.processors import Processor
 from hlobatch.targets.lanes import LaneCosts, Verdict
 from hlobatch.targets.loop import LoopCosts
@@ -59,9 +62,29 @@ class Target:
             return Verdict(False, f"code of its own is not made for {self.name!r}")
         return self.lanes.judge(program)
 
-    def check(self, text: str) -> None:
-        """Raise ``NoKernelError`` if the code of a grid, as LLVM IR, cannot be compiled here for this machine."""
+    def module(self, program: Program, name: str, operands: Operands, options: Options) -> KernelModule:
+        """The code of a program with explicit stacks, as a grid.
+
+        Args:
+            program: Typed and allocated.
+            name: The name of the user's function.
+            operands: The arrays that it takes.
+            options: What the code is made for.
+
+        Raises:
+            NoKernelError: Something in it has no code, or what makes the code is not installed.
+        """
+        jit.check_there()
+        return to_llvm(program, name, operands, options)
+
+    def check(self, module: KernelModule) -> None:
+        """Raise ``NoKernelError`` if the code of a grid cannot be compiled here for this machine."""
         raise NotImplementedError
+
+    def has_room(self, grid: Grid) -> bool:
+        """Whether the fast memory that a grid's stacks have to fit in, if there is such, has room for them."""
+        del grid
+        return True
 
     def form_for(self, program: Program) -> Form | None:
         """The form of lanes' code for a program with explicit stacks; None if the machine has no such code."""
@@ -72,11 +95,11 @@ class Target:
         """The number of lanes that run at once in a grid, given the inputs and the memory of each lane."""
         raise NotImplementedError
 
-    def call(self, text: str, grid: Grid, operands: Sequence[Any], results: Sequence[Any]) -> list[Any]:
+    def call(self, module: KernelModule, grid: Grid, operands: Sequence[Any], results: Sequence[Any]) -> list[Any]:
         """Start a grid as part of a computation that JAX traces; returns its results.
 
         Args:
-            text: The grid's code, as LLVM IR.
+            module: The grid's code.
             grid: The numbers with which it is started.
             operands: Arrays that it reads.
             results: Shapes and dtypes of the arrays that it writes.

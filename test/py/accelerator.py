@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from on_tiles import NO_TILES
 from own_code import HAS_LLVM, WITHOUT
 from test_equivalence import array, forget_others, stacked, strong_types, variant
 from zoo import ROWS, UNOPTIMIZED, ZOO, ZooProgram
@@ -22,13 +23,17 @@ import hlobatch as hb
 from benchmarks.nuts import ours
 from benchmarks.nuts.workloads import logistic
 from benchmarks.workload import Size
+from hlobatch.kernels.processors import Entry
 from hlobatch.targets.gpu.forms import NAMES
 from hlobatch.targets.registry import target_of
 
 Run = Callable[[ZooProgram], Any]
 
-HAS_KERNELS = HAS_LLVM and target_of(jax.default_backend()).processor is not None
-"""Whether the accelerator has kernels, if they are requested."""
+PROCESSOR = target_of(jax.default_backend()).processor
+HAS_KERNELS = HAS_LLVM and PROCESSOR is not None and PROCESSOR.entry is not Entry.TILES
+"""Whether the accelerator has kernels of LLVM IR, if they are requested."""
+HAS_TILES = PROCESSOR is not None and PROCESSOR.entry is Entry.TILES
+"""Whether it is a TPU, on which few programs have kernels."""
 
 LEAST_ULPS = 64
 """Tolerance of floats in units of their precision: a kernel on a GPU contracts products and sums."""
@@ -101,6 +106,29 @@ KERNELS |= {
 }
 
 
+def by_tiles(run: Run) -> Run:
+    """The run as a kernel of tiles; a program without one says why not, and XLA's loop runs it."""
+
+    def here(program: ZooProgram) -> Any:
+        try:
+            return run(program)
+        except hb.KernelError as error:
+            if not any(reason in error.message for reason in NO_TILES):
+                raise
+            return variant(program)(*program.inputs(ROWS))
+
+    return here
+
+
+TILES: dict[str, Run] = {
+    "tiles": by_tiles(run_with(dispatch="kernel")),
+    "tiles_small_stacks": by_tiles(run_with(dispatch="kernel", max_stack_depth=1)),
+    "tiles_inside_jit": by_tiles(lambda program: run_inside_jit(program, dispatch="kernel", max_stack_depth=64)),
+    "tiles_with_stats": by_tiles(lambda program: run_with_stats(program, dispatch="kernel")),
+}
+"""Executors by kernels of tiles."""
+
+
 EXECUTORS: dict[str, Run] = {
     "default": run_with(),
     "with_stats": run_with_stats,
@@ -113,6 +141,7 @@ EXECUTORS: dict[str, Run] = {
     "inside_jit": run_inside_jit,
     "unoptimized": run_with(optimizations=UNOPTIMIZED),
     **(KERNELS if HAS_KERNELS else {}),
+    **(TILES if HAS_TILES else {}),
 }
 
 

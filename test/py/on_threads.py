@@ -15,6 +15,7 @@ import warps
 from hlobatch.ir.program import Program
 from hlobatch.kernels import jit
 from hlobatch.kernels.grid import Grid
+from hlobatch.kernels.module import KernelModule
 from hlobatch.kernels.processors import NVPTX, Entry, Processor
 from hlobatch.targets.gpu.target import GPU, Gpu
 from hlobatch.targets.loop import LoopCosts
@@ -50,12 +51,12 @@ class Threads(Gpu):
     def form_for(self, program: Program) -> Form | None:
         return None if self.processor is None else Form(self.processor, "as a test has it")
 
-    def check(self, text: str) -> None:
+    def check(self, module: KernelModule) -> None:
         jit.check_there()
 
-    def call(self, text: str, grid: Grid, operands: Sequence[Any], results: Sequence[Any]) -> list[Any]:
+    def call(self, module: KernelModule, grid: Grid, operands: Sequence[Any], results: Sequence[Any]) -> list[Any]:
         compiled = warps.compiled if self.processor.threads_that_meet > 1 else _compiled
-        code = compiled(text + grid.constants)
+        code = compiled(module.text + grid.constants)
 
         def run(*given: Any) -> list[Any]:
             arrays = [np.ascontiguousarray(x) for x in given]

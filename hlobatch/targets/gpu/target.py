@@ -25,6 +25,7 @@ import numpy as np
 from hlobatch.analysis.machine_flow import repeated_blocks
 from hlobatch.ir.program import Program
 from hlobatch.kernels.grid import KERNEL, Grid
+from hlobatch.kernels.module import KernelModule
 from hlobatch.kernels.processors import NVPTX, Processor
 from hlobatch.targets.gpu import code
 from hlobatch.targets.gpu.forms import Forms, form_of
@@ -113,17 +114,17 @@ class Gpu(Target):
         most = min(self.cores * most, MOST_SCRATCH_BYTES // max(lane_bytes, 1))
         return max(block, min(-(-inputs // block) * block, most // block * block))
 
-    def check(self, text: str) -> None:
-        code.needed_library(text)
+    def check(self, module: KernelModule) -> None:
+        code.needed_library(module.text)
 
-    def call(self, text: str, grid: Grid, operands: Sequence[Any], results: Sequence[Any]) -> list[Any]:
+    def call(self, module: KernelModule, grid: Grid, operands: Sequence[Any], results: Sequence[Any]) -> list[Any]:
         block = self.block(grid.inputs, grid.threads_per_lane)
         sizes = {f"{what}_{axis}": 1 for what in ("grid", "block") for axis in "xyz"}
         sizes |= {"grid_x": -(-grid.threads // block), "block_x": block, "shared_mem_bytes": 0}
         call = jax.ffi.ffi_call(CALL, results)
         places = tuple(np.int32(len(operands) + k) for k in range(len(results)))
         numbers = {name: np.int32(size) for name, size in sizes.items()}
-        made = code.ptx(text + grid.constants)
+        made = code.ptx(module.text + grid.constants)
         return list(call(*operands, name=KERNEL, kernel_type="ptx", kernel_data=made, output_indices=places, **numbers))
 
 
