@@ -151,7 +151,7 @@ def test_hlo_is_read_in_full() -> None:
 
 
 @pytest.mark.usefixtures("optimized_in_full")
-@pytest.mark.parametrize("build", [compiled_fibonacci, compiled_nuts])
+@pytest.mark.parametrize("build", [compiled_fibonacci, pytest.param(compiled_nuts, marks=pytest.mark.slow)])
 def test_no_stack_is_copied_inside_the_loop(build: Callable[..., hb.Traced]) -> None:
     traced = build(optimizations=LOOP)
     shapes = stack_shapes(traced)
