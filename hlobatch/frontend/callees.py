@@ -23,6 +23,7 @@ from hlobatch.frontend.files import is_users
 from hlobatch.frontend.following import Calls, called, is_batched, is_followed_at_once
 from hlobatch.frontend.guesses import CONTAINERS, Expected, NothingExpected, Unexpected, is_likely, method
 from hlobatch.frontend.library import changed_in, is_built_in
+from hlobatch.frontend.memoized import Memoized, with_dicts
 from hlobatch.frontend.nested import Template
 from hlobatch.frontend.source import MISSING, Source, plain_function, read_source
 from hlobatch.ir.names import unused
@@ -88,7 +89,7 @@ class Callee:
     @property
     def seen(self) -> Hashable:
         """The facts about the function that its callers, and its own lowering, depend on."""
-        return self.key, self.name, self.raises, self.always_raises, self.changes, self.gives_back
+        return self.key, self.name, self.raises, self.always_raises, self.changes, self.gives_back, self.source.code
 
     @property
     def captured(self) -> tuple[str, ...]:
@@ -170,7 +171,8 @@ class Callees:
         plain = plain_function(function)
         key = plain, None
         if key not in self.by_key:
-            made = Callee(self._name(plain), read_source(plain), type_inference)
+            source = with_dicts(read_source(plain), _static, of_globals=self.facts.has(Memoized))
+            made = Callee(self._name(plain), source, type_inference)
             self.by_key[key] = self._as_known(key, made)
         return self.by_key[key]
 
@@ -285,6 +287,10 @@ def static_value(node: ast.expr, source: Source, local: frozenset[str]) -> Any:
         except Exception:  # noqa: BLE001  # the error of a user's property gets a place where the code runs
             return MISSING
     return MISSING
+
+
+def _static(node: ast.expr, source: Source) -> Any:
+    return static_value(node, source, frozenset())
 
 
 def is_sync(node: ast.expr, source: Source, local: frozenset[str]) -> TypeGuard[ast.Call]:

@@ -122,6 +122,9 @@ class Closure:
             )
         return self.plain()(*args, **kwargs)
 
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"'function' object has no attribute {name!r}")
+
     def plain(self) -> types.FunctionType:
         """The Python function with the closure's values."""
         return self.template.function(dict(zip(self.template.captured, self.values, strict=True)))
@@ -192,7 +195,7 @@ def _template(
     changed.update(dict.fromkeys(name for template in outer for name in template.changed))
     return Template(
         (key, part.function.__code__),
-        replace(source, function=part.function, node=part.definition),
+        replace(source, function=part.function, node=part.definition, code=part.function.__code__),
         tuple(captured),
         tuple(changed),
         frozenset().union(*(p.bound for p in reached), *(template.bound for template in outer)).intersection(changed),
@@ -281,7 +284,7 @@ def _definitions(source: Source) -> Iterator[tuple[str, Node]]:
 def _function(source: Source, node: Node, local: frozenset[str]) -> types.FunctionType:
     """The function of a definition, as Python would make it, with empty cells for variables of the enclosing one."""
     around = source.function
-    code = _code(around.__code__, node)
+    code = _code(source.code, node)
     if code is None:
         raise UnsupportedSyntaxError(
             "this function inside of another was not found in what Python compiled",
@@ -298,7 +301,7 @@ def _function(source: Source, node: Node, local: frozenset[str]) -> types.Functi
     made.__defaults__ = tuple(values[:positional]) or None
     names = [a.arg for a, d in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if d is not None]
     made.__kwdefaults__ = dict(zip(names, values[positional:], strict=True)) or None
-    check_kind(replace(source, function=made, node=as_definition(node)), made)
+    check_kind(replace(source, function=made, node=as_definition(node), code=code), made)
     return made
 
 

@@ -26,7 +26,7 @@ def recompiled(node: ast.FunctionDef, body: Sequence[ast.stmt], plain: types.Cod
     definition = copy.copy(node)
     definition.body, definition.decorator_list, definition.returns = list(body), [], None
     definition.name = _CODE
-    definition.args = _without_defaults(node.args)
+    definition.args = without_defaults(node.args)
     parameters = [ast.arg(name) for name in plain.co_freevars]
     arguments = ast.arguments(posonlyargs=[], args=parameters, kwonlyargs=[], kw_defaults=[], defaults=[])
     factory = copy.copy(definition)
@@ -49,7 +49,7 @@ def _named(code: types.CodeType, name: str) -> types.CodeType:
     return code.replace(co_qualname=qualname, co_consts=tuple(inside))
 
 
-def _without_defaults(arguments: ast.arguments) -> ast.arguments:
+def without_defaults(arguments: ast.arguments) -> ast.arguments:
     """The parameters of a function without defaults and annotations, which the function itself has already."""
 
     def bare(argument: ast.arg | None) -> Any:

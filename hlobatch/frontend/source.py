@@ -43,12 +43,14 @@ class Source:
         file: Path as compiled.
         node: Its definition; a lambda is converted to a definition with one ``return``.
         lines: The lines of the file.
+        code: The code of the definition: the function's own, unless the definition was rewritten.
     """
 
     function: types.FunctionType
     file: str
     node: ast.FunctionDef
     lines: tuple[str, ...] = field(repr=False)
+    code: types.CodeType = field(repr=False)
 
     def location(self, node: ast.AST) -> Location:
         """The span of a node."""
@@ -163,7 +165,7 @@ def source_of(fun: types.FunctionType) -> Source:
             help=_INSTEAD_OF_TYPED.get(file, "put the function in a file, and import it again if that has changed."),
         )
     node = _find(_definitions("".join(lines), file), fun)
-    return Source(fun, file, as_python_has_it(node, fun), tuple(lines))
+    return Source(fun, file, as_python_has_it(node, fun), tuple(lines), fun.__code__)
 
 
 _INSTEAD_OF_TYPED: Final = {

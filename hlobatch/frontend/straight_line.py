@@ -28,6 +28,7 @@ from hlobatch.frontend.differentiated import differentiates
 from hlobatch.frontend.following import called
 from hlobatch.frontend.library import is_built_in
 from hlobatch.frontend.meanings import Meanings, is_comprehension
+from hlobatch.frontend.memoized import is_memoized
 from hlobatch.frontend.nested import Template, nested_functions
 from hlobatch.frontend.primitives import HELPERS, compile_primitive, watched
 from hlobatch.frontend.scopes import HELPER, local_names, names_before, with_parts
@@ -243,7 +244,14 @@ class StraightLineLowering(abc.ABC):
         """
         is_whole = is_whole or isinstance(node, WHOLE)
         new = with_parts(node, functools.partial(self._with_sites, is_whole=is_whole))
-        if not isinstance(node, ast.Call) or not self.may_be_followed(node):
+        if not isinstance(node, ast.Call):
+            return new
+        if isinstance(node.func, ast.Name) and is_memoized(
+            static_value(node.func, self.source, self.local), self.source
+        ):
+            function = load("__hb_memoized", node)
+            return ast.copy_location(ast.Call(function, [new.func, *new.args], new.keywords), node)
+        if not self.may_be_followed(node):
             return new
         is_whole = is_whole or any(is_comprehension(argument) for argument in node.args)
         if is_whole and is_built_in(static_value(node.func, self.source, self.local)):
