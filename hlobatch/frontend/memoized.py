@@ -30,7 +30,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from hlobatch.analysis.facts import Learned, of_function
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.changes import changes_of
 from hlobatch.frontend.files import is_users
@@ -40,6 +39,7 @@ from hlobatch.frontend.recompiled import recompiled, without_defaults
 from hlobatch.frontend.scopes import local_names
 from hlobatch.frontend.source import Source, source_of
 from hlobatch.ir.names import unused
+from hlobatch.values.facts import Learned, of_function
 
 Resolve = Callable[[ast.expr, Source], Any]
 """Gives the object that a dotted name stands for in a function."""
