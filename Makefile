@@ -14,8 +14,8 @@ WORKERS ?= auto
 
 python := $(VENV)/bin/python
 pip := $(python) -m pip --disable-pip-version-check
-# Tests start many processes, whose bytecode is kept, also where the environment keeps Python from writing any.
-bytecode := PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX=$(CURDIR)/.pytest_cache/bytecode
+# Tests start many processes: their bytecode is written, also where the environment says otherwise.
+bytecode := PYTHONDONTWRITEBYTECODE=
 sources := benchmarks dialect examples hlobatch lowering test
 
 # Stamps: the environment (one per PYTHON, so another PYTHON makes it anew), the package, each dependency group.

@@ -6,6 +6,7 @@ import os
 import platform
 import re
 import shutil
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from importlib.metadata import version
@@ -91,7 +92,11 @@ def pytest_pycollect_makeitem(collector: pytest.Collector, obj: object) -> list[
 
 
 def pytest_collection_finish() -> None:
-    """Freeze all objects that exist before the first test: garbage collection among them takes a tenth of the time."""
+    """Freeze all objects that exist before the first test: garbage collection among them takes a tenth of the time.
+
+    No bytecode is written from now on: modules that tests write are loaded once.
+    """
+    sys.dont_write_bytecode = True
     gc.collect()
     gc.freeze()
 
