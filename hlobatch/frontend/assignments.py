@@ -15,7 +15,7 @@ import ast
 from collections.abc import Sequence
 
 from hlobatch.diagnostics import UnsupportedSyntaxError
-from hlobatch.frontend import special_methods
+from hlobatch.frontend import iterators, special_methods
 from hlobatch.frontend.failing_statements import FailingLowering
 from hlobatch.frontend.places import assignments, augmented, unpacked
 from hlobatch.frontend.scopes import places_in, root_of, target_names
@@ -49,11 +49,18 @@ class AssignmentLowering:
             self.define(name, node)
             return
         if len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-            self.function.store(node.targets[0].id, node.value, node)
+            self._assign_name(node.targets[0].id, node.value, node)
             return
         statement = ast.copy_location(ast.Assign(node.targets, self.function.simple(node.value)), node)
         names = [name for target in node.targets for name in target_names(target)]
         self.function.primitive([statement], list(dict.fromkeys(names)), node, self.function.source.text(statement))
+
+    def _assign_name(self, name: str, value: ast.expr, node: ast.stmt) -> None:
+        """Assign to a variable, which must not be an iterator of a lane's length that is used again."""
+        self.function.store(name, value, node)
+        is_iterator = iterators.is_iterator(value, self.function.source, self.function.local)
+        if is_iterator and iterators.is_used_again(name, node, self.function.source.node):
+            self.function.check_once(name, name, value)
 
     def _assign_places(self, targets: list[ast.expr], value: ast.expr, node: ast.stmt) -> None:
         """Assign to targets among which are items and attributes."""
@@ -89,7 +96,7 @@ class AssignmentLowering:
         if node.value is None:
             return
         if isinstance(node.target, ast.Name):
-            self.function.store(node.target.id, node.value, node)
+            self._assign_name(node.target.id, node.value, node)
         else:
             self._assign_places([node.target], node.value, node)
 

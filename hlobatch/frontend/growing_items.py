@@ -34,7 +34,7 @@ from hlobatch.values import rows
 from hlobatch.values.containers import SIZE
 from hlobatch.values.growing_kinds import growing
 from hlobatch.values.growing_lists import GrowingDeque, GrowingList, Most
-from hlobatch.values.growing_tables import GrowingCounter, GrowingDict, GrowingSet
+from hlobatch.values.growing_tables import GrowingCounter, GrowingDefaults, GrowingDict, GrowingOrdered, GrowingSet
 from hlobatch.values.lane_failures import fails
 from hlobatch.values.one_of import ranked
 from hlobatch.values.tables import UNIT, Table
@@ -158,15 +158,40 @@ def as_set(iterable: Any = (), /) -> Any:
     return GrowingSet.of_those_there([kept(item) for item in known], [item.is_there for item in known])
 
 
-def as_dict(pairs: Any) -> Any:
-    """A dict of pairs of a key and a value; a pair may exist in some lanes only."""
+def as_dict(pairs: Any, kind: type[GrowingDict] = GrowingDict, factory: Callable[[], Any] | None = None) -> Any:
+    """A dict of pairs of a key and a value, or of another dict; a pair may exist in some lanes only.
+
+    Args:
+        pairs: The pairs, or the dict.
+        kind: The class of the dict, if its keys differ between lanes.
+        factory: Makes the value of a missing key, in a ``defaultdict``.
+    """
+    if isinstance(pairs, (Mapping, GrowingDict)):
+        pairs = pairs.items()
     if isinstance(pairs, GrowingList):
-        return GrowingDict.of_pairs(pairs)
-    items = list(pairs)
-    known = items_of(items)
-    if not differs([item.value[0] for item in known]) and all(item.is_there is True for item in known):
-        return dict(item.value for item in known)
-    return GrowingDict.of_those_there([item.value for item in known], [item.is_there for item in known])
+        new = kind.of_pairs(pairs)
+    else:
+        known = items_of(list(pairs))
+        if not differs([item.value[0] for item in known]) and all(item.is_there is True for item in known):
+            first = () if factory is None else (factory,)
+            return kind.python(*first, [item.value for item in known])
+        new = kind.of_those_there([item.value for item in known], [item.is_there for item in known])
+    new.factory = factory
+    return new
+
+
+def as_ordered(pairs: Any = (), /, **more: Any) -> Any:
+    """``OrderedDict(pairs)``."""
+    new = as_dict(pairs, GrowingOrdered)
+    new.update(more)
+    return new
+
+
+def as_defaults(factory: Callable[[], Any] | None = None, pairs: Any = (), /, **more: Any) -> Any:
+    """``defaultdict(factory, pairs)``."""
+    new = as_dict(pairs, GrowingDefaults, factory)
+    new.update(more)
+    return new
 
 
 def as_counter(iterable: Any = (), /, **more: Any) -> Any:

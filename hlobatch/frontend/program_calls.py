@@ -15,6 +15,7 @@ from typing import Any, Final
 from hlobatch.analysis.reach import may_change
 from hlobatch.diagnostics import BatchTypeError, Note, UnsupportedSyntaxError
 from hlobatch.frontend import builtins as batched_builtins
+from hlobatch.frontend import iterators
 from hlobatch.frontend.callees import Called, Callee, changed_default
 from hlobatch.frontend.changes import GivesBack, rebinding
 from hlobatch.frontend.guesses import Expected, tried
@@ -90,10 +91,17 @@ class CallLowering:
             given = dict(zip(written, evaluated, strict=False))
             self.function.expect(expected, tried(node, expected.calls, callee.source.signature, given), node)
         for name, value in zip(written, evaluated, strict=False):
+            if self._is_used_up(values[name], name, callee):
+                self.function.check_once(self.function.as_variable(value, node), name, values[name])
             if name not in callee.changes or not isinstance(root_of(value), ast.Name):
                 value = load(self.function.as_variable(value, node), value)
             values[name] = self._place(value, callee) if isinstance(value, _PARTS) else value
         return {**dict(zip(callee.captured, evaluated[len(values) :], strict=True)), **values}
+
+    def _is_used_up(self, value: ast.expr, name: str, callee: Callee) -> bool:
+        """Whether an argument is an iterator in Python, and the callee may go over it twice."""
+        is_iterator = iterators.is_iterator(value, self.function.source, self.function.local)
+        return is_iterator and not callee.source.is_of_prelude and iterators.is_read_again(name, callee.source.node)
 
     def _place(self, value: ast.expr, callee: Callee) -> ast.expr:
         """An argument that is a part of a variable, with keys that do not change until it is stored back."""

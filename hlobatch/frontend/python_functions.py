@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch._jax import is_tracer, weakly
-from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
+from hlobatch.diagnostics import BatchTypeError
 from hlobatch.frontend import growing_items, number_theory
 from hlobatch.frontend.builtins import is_array, truth
 from hlobatch.frontend.lane_numbers import (
@@ -280,23 +280,12 @@ def _range(*bounds: Any) -> Any:
     return LaneRange(*(as_number(as_index(bound, "range")) for bound in (start, stop, step)))
 
 
-def _filter(function: Any, iterable: Any, /) -> list[Any]:
-    kept = []
-    for value in iterable:
-        test = truth(value if function is None else function(value))
-        if type(test) is not bool:
-            raise _refused_length("filter")
-        if test:
-            kept.append(value)
-    return kept
-
-
-def _refused_length(name: str) -> UnsupportedSyntaxError:
-    return UnsupportedSyntaxError(
-        f"how many items `{name}` gives would differ between lanes",
-        help="keep all items, and a flag for each: sum(x for x in items if x > 0), and any, all, min, max and len so, "
-        "go over those for which a condition holds.",
-    )
+def _filter(function: Any, iterable: Any, /) -> Any:
+    """``filter``: a list whose length differs between lanes if what is kept does."""
+    values = list(iterable)
+    tests = [truth(value if function is None else function(value)) for value in values]
+    kept = [Possible(value, test) for value, test in zip(values, tests, strict=True) if test is not False]
+    return [item.value for item in kept] if certain(kept) else growing_items.those_there(kept)
 
 
 def _text(name: str) -> Callable[..., Any]:
@@ -334,6 +323,7 @@ MEANINGS: Final = {
     **entries({abs: absolute, bin: Bits, round: _round, divmod: _divmod, pow: _pow, range: _range}, converts=True),
     **entries({list: growing_items.as_list, collections.deque: growing_items.as_deque}, uses_items=True),
     **entries({dict: _dict}),
+    **entries({collections.OrderedDict: growing_items.as_ordered, collections.defaultdict: growing_items.as_defaults}),
     **entries({set: growing_items.as_set, collections.Counter: growing_items.as_counter}, uses_items=True),
     **entries(
         {any: _any, all: _all, sum: _sum, sorted: _sorted, filter: _filter, reversed: growing_items.from_the_end},

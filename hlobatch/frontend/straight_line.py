@@ -278,6 +278,11 @@ class StraightLineLowering(abc.ABC):
         """Emit ``name = value`` for straight-line code."""
         self.primitive([assigned(name, value, node)], [name], node, self.source.text(value))
 
+    def check_once(self, variable: str, name: str, node: ast.expr) -> None:
+        """Check that a variable holds no iterator of a lane's length; ``name`` is its name in the error."""
+        check = helper("__hb_once", [load(variable, node), self.constant(name)], node)
+        self.primitive([ast.copy_location(ast.Expr(check), node)], [], node, self.source.text(node))
+
     def as_variable(self, value: ast.expr, node: ast.AST) -> str:
         """A variable that holds the value of straight-line code; the name itself if the code is a local name."""
         if isinstance(value, ast.Name) and (value.id in self.local or value.id.startswith(TEMPORARY)):

@@ -11,7 +11,7 @@ import queue
 import statistics
 import subprocess
 import sys
-from collections import Counter, OrderedDict
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from types import FunctionType
@@ -125,7 +125,7 @@ def when_empty(a, n):
 def gone_over(a, n):
     items = [x for x in a if x > 5 * n]
     turned = sum(map(lambda x, y: x * 3 + y, items, items[1:]))
-    zipped = list(zip(items, range(n), strict=False))
+    zipped = list(zip(items, range(n), strict=False)) + list(filter(lambda x: x[0] > n, [(n, 3), (4, a[0])]))
     best = max(enumerate(items, 1), key=lambda pair: pair[1])
     return turned, sum(filter(lambda x: x % 2, items)), len(zipped), best[0], len(dict(enumerate(items)))
 
@@ -172,6 +172,16 @@ def searched(a, n):
     pairs = [(x // 10, i) for i, x in enumerate(items)]
     found = bisect.bisect(items, 50), bisect.bisect_left(items, n, 0, len(items)), bisect.bisect_right(pairs, (5, 2))
     return *found, bisect.bisect_left([1, 4, 6], n), bisect.bisect_left(items, n, key=lambda x: x // 7)
+
+
+def other_dicts_of_pairs(a, n):
+    items = [x % 7 for x in a if x > 10 * n]
+    placed, known = OrderedDict(enumerate(items)), OrderedDict([(n, 1), (3, 2)])
+    if items:
+        placed.move_to_end(0)
+    last = defaultdict(int, zip(items, range(n), strict=False))
+    copied = OrderedDict(last)
+    return digest(placed), digest(placed.values()), last[77] + len(last), digest(copied), len(known), known[3]
 
 
 def numbers_of_math(a, n):
@@ -337,6 +347,7 @@ def merged(a, n):
         folded,
         looked_for,
         numbers_of_math,
+        other_dicts_of_pairs,
         put_in_order,
         beyond_bounds,
         pytest.param(merged, marks=pytest.mark.slow),
@@ -476,3 +487,57 @@ def test_a_function_is_registered_in_place_of_a_library_s(registered: None, monk
         hb.batch(lambda n: statistics.median_low([x for x in range(3) if x < n]))(N)
     with pytest.raises(TypeError):
         hb.stands_for(3)
+
+
+def summed_twice(n):
+    doubled = itertools.chain(range(n), [3])
+    return sum(doubled) + sum(doubled)
+
+
+def in_each_turn(n):
+    total = 0
+    items = (i for i in range(n))
+    for _ in range(2):
+        total += sum(items)
+    return total
+
+
+def asked_for_its_truth(n):
+    pairs = zip(range(n), range(n), strict=False)
+    return 1 if pairs else 0
+
+
+def squares(items):
+    total = 0
+    for x in items:
+        total += x * sum(items)
+    return total
+
+
+def by_a_helper(n):
+    return squares(i for i in range(n))
+
+
+@pytest.mark.parametrize("function", [summed_twice, in_each_turn, asked_for_its_truth, by_a_helper])
+def test_an_iterator_that_may_be_used_up_is_refused(function: Callable[..., Any]) -> None:
+    with pytest.raises(hb.UnsupportedSyntaxError, match="is an iterator, which may be used up"):
+        hb.batch(function)(np.arange(3))
+
+
+def iterators_gone_over_once(a, n):
+    items = filter(lambda x: x > n, range(9))
+    total = sum(items)
+    above = [x for x in a if x > 50]
+    items = enumerate(above)
+    if n > 4:
+        return total + sum(place * x for place, x in items)
+    for k in range(n):
+        pairs = zip(range(k), range(n), strict=False)
+        total += sum(x * y for x, y in pairs)
+    for place, x in items:
+        total += place + x
+    return total
+
+
+def test_an_iterator_in_a_variable() -> None:
+    check(iterators_gone_over_once, A, N)
