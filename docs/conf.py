@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from pygments.lexers.special import TextLexer
+from sphinx.util.inspect import TypeAliasForwardRef
 
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "test/py")]
@@ -33,6 +34,9 @@ suppress_warnings = ["myst.xref_missing"]  # links to files of the repository, w
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"
+autodoc_type_aliases = {
+    name: name for name in ("ArrayLike", "Arrays", "Axes", "DType", "Function", "LogDensity", "PyTree")
+}
 autodoc_typehints_description_target = "documented"
 napoleon_use_ivar = True
 default_role = "code"
@@ -48,6 +52,7 @@ MESSAGES = "messages.md"
 
 
 def setup(app: Any) -> None:
-    """MLIR has no colors; the page of messages is made from the tests."""
+    """MLIR has no colors; the page of messages is made from the tests; aliases inside of types show their names."""
+    TypeAliasForwardRef.__repr__ = lambda alias: alias.name
     app.add_lexer("mlir", TextLexer)
     (ROOT / "docs" / MESSAGES).write_text(error_pages.messages_text(), encoding="utf-8")

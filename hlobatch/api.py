@@ -45,6 +45,7 @@ from hlobatch.stages import Traced
 from hlobatch.strategy.options import Options, is_int
 from hlobatch.transforms.learning import learned_program
 from hlobatch.transforms.optimizations import ALL, Optimizations
+from hlobatch.typing import Axes, Function, PyTree
 from hlobatch.values.facts import Facts
 
 P = ParamSpec("P")
@@ -132,9 +133,9 @@ class BatchedFunction(Generic[P, R]):
     """
 
     function: Callable[P, R]
-    in_axes: Any = 0
+    in_axes: Axes = 0
     static: frozenset[str] = frozenset()
-    type_inference: Callable[..., Any] | None = None
+    type_inference: Function | None = None
     options: Options = field(default_factory=Options)
     follow: bool = True
     checked: bool = False
@@ -262,7 +263,7 @@ class BatchedFunction(Generic[P, R]):
         if any(looked_for()):
             execute(plan, call.physical())
 
-    def _call(self, args: Any, kwargs: Any) -> Any:
+    def _call(self, args: Any, kwargs: Any) -> PyTree:
         """Call the function: as plain Python, as part of a JAX trace, by a shortcut, or on a batch."""
         if _disabled.get():
             return self.function(*args, **kwargs)
@@ -307,7 +308,7 @@ class BatchedFunction(Generic[P, R]):
         return plan.result(outcome.results), outcome.stats
 
     @hiding_internal_frames
-    def trace(self, *args: Any, **kwargs: Any) -> Traced:
+    def trace(self, *args: PyTree, **kwargs: PyTree) -> Traced:
         """Build the program for arguments of given types, without running it.
 
         Args:
@@ -521,7 +522,7 @@ class BoundFunction(Generic[Q, R]):
         """Begin a run that can be paused, as ``BatchedFunction.start`` does."""
         return self.__func__.start(self.__self__, *args, **kwargs)
 
-    def trace(self, *args: Any, **kwargs: Any) -> Traced:
+    def trace(self, *args: PyTree, **kwargs: PyTree) -> Traced:
         """Build the program, as ``BatchedFunction.trace`` does.
 
         The compiled function takes its arguments like this method, without the object.
@@ -569,9 +570,9 @@ def _unseen_call(called: BatchedFunction[..., Any]) -> UnsupportedSyntaxError:
 class BatchOptions(TypedDict, total=False):
     """The options of ``hb.batch``, which documents them."""
 
-    in_axes: Any
+    in_axes: Axes
     static_argnames: str | Collection[str]
-    type_inference: Callable[..., Any] | None
+    type_inference: Function | None
     follow: bool
     checked: bool
     max_stack_depth: int
@@ -594,12 +595,12 @@ def batch(**options: Unpack[BatchOptions]) -> Decorator: ...
 
 
 def batch(  # noqa: PLR0913  # users expect one flat list of keywords
-    fun: Callable[..., Any] | None = None,
+    fun: Function | None = None,
     /,
     *,
-    in_axes: Any = 0,
+    in_axes: Axes = 0,
     static_argnames: str | Collection[str] = (),
-    type_inference: Callable[..., Any] | None = None,
+    type_inference: Function | None = None,
     follow: bool = True,
     checked: bool = False,
     max_stack_depth: int = 32,
@@ -702,7 +703,7 @@ def batch(  # noqa: PLR0913  # users expect one flat list of keywords
         progress,
     )
 
-    def decorate(function: Callable[..., Any]) -> BatchedFunction[..., Any]:
+    def decorate(function: Function) -> BatchedFunction[..., Any]:
         if not callable(function):
             raise TypeError(f"hb.batch makes a batched function of a function, not of {function!r}")
         return BatchedFunction(function, in_axes, names, type_inference, options, follow, checked)
@@ -713,6 +714,6 @@ def batch(  # noqa: PLR0913  # users expect one flat list of keywords
 setattr(batch, BATCH_MARK, True)
 
 
-def _check_axes(in_axes: Any) -> None:
+def _check_axes(in_axes: Axes) -> None:
     if not all(map(is_int, jax.tree.leaves(in_axes))):
         raise ValueError(f"in_axes is an int, None, or a pytree of them, not {in_axes!r}")

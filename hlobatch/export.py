@@ -50,6 +50,7 @@ from hlobatch.runtime.plan import Plan
 from hlobatch.runtime.primitive import no_effects_in_files, run_within
 from hlobatch.runtime.stops import interruption_of
 from hlobatch.stages import Traced
+from hlobatch.typing import ArrayLike, Arrays, PyTree
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +105,7 @@ class Artifact:
         """The type of the result, without the batch axis."""
         return self.manifest.result
 
-    def call(self, *args: Any, **kwargs: Any) -> Any:
+    def call(self, *args: PyTree, **kwargs: PyTree) -> PyTree:
         """Run on arguments of the exported types, the batch along the same axes.
 
         Args:
@@ -149,7 +150,7 @@ class Artifact:
         """The jitted function that runs, traced once; ``exported.call`` itself is traced at each call."""
         return jax.jit(self.exported.call)
 
-    def _run(self, arrays: Sequence[Any]) -> list[Any]:
+    def _run(self, arrays: Arrays) -> list[Any]:
         """The results, the code of what stopped the run, and the status of each input."""
         try:
             *results, stopped, status = self._compiled(*arrays)
@@ -167,7 +168,7 @@ class Artifact:
                 raise
             raise ArtifactError(f"{self.name}, an artifact, cannot be run by this XLA: {error}") from None
 
-    def _run_lanes(self, lanes: LaneCode, arrays: Sequence[Any], size: int) -> list[Any]:
+    def _run_lanes(self, lanes: LaneCode, arrays: Arrays, size: int) -> list[Any]:
         """The same as ``_run``, by the kernel."""
         wanted = (aval.dtype for aval in self.exported.in_avals)
         given = [jnp.asarray(x, dtype) for x, dtype in zip(arrays, wanted, strict=True)]
@@ -278,7 +279,7 @@ def _unpacked(content: bytes, classes: Collection[type], kernels: bool = False) 
 def export(
     f: Any,
     /,
-    *avals: Any,
+    *avals: PyTree,
     platforms: str | Sequence[str] | None = None,
     target_version: str | None = None,
     kernels: bool = False,
@@ -360,8 +361,8 @@ def _platforms(given: str | Sequence[str] | None) -> list[str] | None:
     return names
 
 
-def _exported(plan: Plan, avals: Sequence[Any], platforms: list[str] | None) -> jax.export.Exported:
-    def run(*arrays: Any) -> list[Any]:
+def _exported(plan: Plan, avals: Arrays, platforms: list[str] | None) -> jax.export.Exported:
+    def run(*arrays: ArrayLike) -> list[Any]:
         *results, stopped, status = run_within(plan, arrays)
         return [*results[: len(plan.out_type.tensor_leaves)], stopped, status]  # an artifact makes no exceptions
 

@@ -23,6 +23,7 @@ from hlobatch.runtime.places import has_several_devices, placed_like
 from hlobatch.runtime.plan import Plan, Room
 from hlobatch.runtime.stats import RunStats
 from hlobatch.strategy.strategy import Strategy
+from hlobatch.typing import PyTree
 
 DIALECTS: Final = ("autobatch", "stablehlo", "hlo", "portable", "llvm")
 """The forms in which a lowered function can be printed."""
@@ -233,7 +234,7 @@ class Compiled:
         return self.executable.threads if isinstance(self.executable, RUNNERS) else self.division.threads
 
     @hiding_internal_frames
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: PyTree, **kwargs: PyTree) -> PyTree:
         """Run on arguments of the types and the batch size that it was compiled for.
 
         Raises:

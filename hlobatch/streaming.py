@@ -16,11 +16,12 @@ from hlobatch.console import Line, Progress
 from hlobatch.diagnostics import BatchTypeError, LaneError, Note
 from hlobatch.runtime.callers import caller
 from hlobatch.strategy.options import is_int
+from hlobatch.typing import ArrayLike, Function, PyTree
 
 
 def stream(  # users expect one flat list of keywords
-    fun: Callable[..., Any],
-    batches: Iterable[Any],
+    fun: Function,
+    batches: Iterable[PyTree],
     *,
     chunk: int | None = None,
     state: int = 0,
@@ -76,7 +77,7 @@ def stream(  # users expect one flat list of keywords
     return Stream(fun, iter(batches), chunk, int(state), progress, others)
 
 
-class Stream(Iterator[Any]):
+class Stream(Iterator[PyTree]):
     """The results of a stream of inputs, in order; made by ``hb.stream``.
 
     Attributes:
@@ -86,7 +87,7 @@ class Stream(Iterator[Any]):
     def __init__(  # it is made in one place
         self,
         fun: BatchedFunction[..., Any] | BoundFunction[..., Any],
-        batches: Iterator[Any],
+        batches: Iterator[PyTree],
         chunk: int | None,
         state: int,
         progress: bool | Callable[[Progress], object],
@@ -102,7 +103,7 @@ class Stream(Iterator[Any]):
     def __repr__(self) -> str:
         return f"<hlobatch.Stream of {self._fun!r}: {self.state:,} inputs done>"
 
-    def __next__(self) -> Any:
+    def __next__(self) -> PyTree:
         """The results of the next chunk."""
         args, size = self._next_chunk()
         self._report(is_last=not size)
@@ -206,7 +207,7 @@ class Stream(Iterator[Any]):
             self._tell(Progress(name, self.state, None, seconds, is_last))
 
 
-def _joined(*arrays: Any) -> Any:
+def _joined(*arrays: ArrayLike) -> Any:
     if all(isinstance(array, np.ndarray) for array in arrays):
         return np.concatenate(arrays)
     return jnp.concatenate(arrays)

@@ -21,11 +21,10 @@ from hlobatch.runtime.callers import caller
 from hlobatch.runtime.derivatives import cotangents_of
 from hlobatch.runtime.plan import Plan
 from hlobatch.runtime.room import is_outgrown
+from hlobatch.typing import Function, PyTree
 
 
-def value_and_grad(
-    fun: Callable[..., Any], argnums: int | Sequence[int] = 0, *, has_aux: bool = False
-) -> Callable[..., Any]:
+def value_and_grad(fun: Function, argnums: int | Sequence[int] = 0, *, has_aux: bool = False) -> Callable[..., Any]:
     """A function of a batch that returns, for each example, the result of a batched function and its gradient.
 
     ``jax.value_and_grad`` of a sum over the batch gives the same gradients, and runs the function twice: once for the
@@ -67,7 +66,7 @@ def value_and_grad(
 
     @functools.wraps(fun)
     @hiding_internal_frames
-    def run(*args: Any, **kwargs: Any) -> Any:
+    def run(*args: PyTree, **kwargs: PyTree) -> Any:
         if is_batching_disabled():
             places = tuple(i if i < 0 else len(first) + i for i in numbers)
             plain = jax.value_and_grad(

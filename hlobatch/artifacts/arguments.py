@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import jax
@@ -13,11 +13,10 @@ from hlobatch.artifacts.manifest import Manifest, is_wide
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.ir.physical import to_physical
 from hlobatch.ir.types import Leaf, Static, TensorType, Type
+from hlobatch.typing import ArrayLike, Arrays
 
 
-def arrays_of(
-    manifest: Manifest, args: Sequence[Any], kwargs: Mapping[str, Any], *, has_x64: bool
-) -> tuple[list[Any], int]:
+def arrays_of(manifest: Manifest, args: Arrays, kwargs: Mapping[str, Any], *, has_x64: bool) -> tuple[list[Any], int]:
     """The arrays as they are stored, with the batch axis first, and the size of the batch.
 
     Arguments that are Python objects, such as defaults, may be left out. ``has_x64`` says whether 64-bit types are
@@ -48,7 +47,7 @@ def arrays_of(
     return arrays, size
 
 
-def _values(manifest: Manifest, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
+def _values(manifest: Manifest, args: Arrays, kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
     """The value of each parameter."""
     parts = manifest.arguments.tensors
     if manifest.parameters is None:
@@ -73,7 +72,7 @@ def _values(manifest: Manifest, args: Sequence[Any], kwargs: Mapping[str, Any]) 
     return tuple(given[name] if name in given else left_out[name].rebuild([]) for name in names)
 
 
-def _size(manifest: Manifest, arrays: Sequence[Any]) -> int:
+def _size(manifest: Manifest, arrays: Arrays) -> int:
     """The size of the batch, which all arrays have to agree on."""
     sizes = {array.shape[0] for array, axis in zip(arrays, manifest.axes, strict=True) if axis is not None}
     if len(sizes) > 1:
@@ -87,7 +86,7 @@ def _size(manifest: Manifest, arrays: Sequence[Any]) -> int:
     return int(size)
 
 
-def _batch_first(name: str, leaf: Any, wanted: TensorType, axis: int | None) -> Any:
+def _batch_first(name: str, leaf: ArrayLike, wanted: TensorType, axis: int | None) -> Any:
     """An array as it is stored, with its batch axis, if it has one, moved to the front."""
     shape = list(np.shape(leaf))
     size = [shape.pop(axis)] if axis is not None and -len(shape) <= axis < len(shape) else []
@@ -99,7 +98,7 @@ def _batch_first(name: str, leaf: Any, wanted: TensorType, axis: int | None) -> 
     return to_physical(jnp.moveaxis(leaf, axis, 0) if axis else leaf, wanted)
 
 
-def _check_leaf(name: str, leaf: Any, wanted: Leaf, *, has_x64: bool) -> None:
+def _check_leaf(name: str, leaf: ArrayLike, wanted: Leaf, *, has_x64: bool) -> None:
     """Refuse a Python object other than the exported one, and an array that would have to be converted."""
     if isinstance(wanted, Static):
         if Static(leaf) != wanted:

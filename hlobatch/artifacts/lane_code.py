@@ -39,6 +39,7 @@ from hlobatch.runtime.kernel import Kernel, Run, table
 from hlobatch.runtime.kernel_plan import aligned, lane_shape, memory, pointer
 from hlobatch.runtime.plan import Plan
 from hlobatch.targets.cpu.processor import cores
+from hlobatch.typing import Arrays
 
 CODE: Final = "lanes.ll"
 NUMBERS: Final = "lanes.json"
@@ -98,7 +99,7 @@ class LaneCode:
         except NoKernelError as reason:
             raise ArtifactError(f"its code of lanes cannot be compiled here: {reason}") from None
 
-    def run(self, inputs: Sequence[Any], size: int) -> tuple[list[np.ndarray[Any, Any]], Run]:
+    def run(self, inputs: Arrays, size: int) -> tuple[list[np.ndarray[Any, Any]], Run]:
         """All result arrays for a batch, and the record of the run."""
         given = [memory(x) for x in (*self.captured, *inputs)]
         results = [aligned((size, *kind.shape), kind.dtype) for kind in self.results]

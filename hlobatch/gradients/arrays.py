@@ -19,6 +19,7 @@ from hlobatch.gradients.extremes import has_extremes, with_extremes
 from hlobatch.ir.evaluation import needed_for
 from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.types import TensorType, Type, rebuilt
+from hlobatch.typing import Arrays
 
 Types = Mapping[str, Type]
 
@@ -93,7 +94,7 @@ def _stored(value: Any, tensor: TensorType) -> Any:
     return value if value.dtype == tensor.dtype else value.astype(tensor.dtype)
 
 
-def with_values(values: Sequence[Any], places: Sequence[int], others: Sequence[Any]) -> list[Any]:
+def with_values(values: Arrays, places: Sequence[int], others: Sequence[Any]) -> list[Any]:
     """Values, with others at some positions."""
     found = list(values)
     for place, other in zip(places, others, strict=True):

@@ -25,6 +25,7 @@ from hlobatch.gradients.recomputed import Again
 from hlobatch.gradients.variables import Variables
 from hlobatch.ir.ops import FunctionCallOp, GotoOp, Op, PopOp, PrimOp
 from hlobatch.ir.program import Block, Function
+from hlobatch.typing import Arrays
 
 
 def back_of(name: str) -> str:
@@ -188,7 +189,7 @@ class Back:
         tensor = tensor_of(target.array, self.types)
         return jnp.zeros(tensor.shape, tensor.dtype) if total is None else total
 
-    def _by_array(self, variables: Sequence[str], values: Sequence[Any]) -> dict[tuple[str, int], Any]:
+    def _by_array(self, variables: Sequence[str], values: Arrays) -> dict[tuple[str, int], Any]:
         supply = iter(values)
         return {(v, i): next(supply) for v in variables for i in range(len(self.types[v].tensor_leaves))}
 

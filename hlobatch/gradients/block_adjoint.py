@@ -30,6 +30,7 @@ from hlobatch.ir.code import Select
 from hlobatch.ir.evaluation import inlined, needed_for, variables_among
 from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.program import Program
+from hlobatch.typing import Arrays
 
 
 @dataclass(frozen=True)
@@ -133,7 +134,7 @@ class Pullback:
         read = set(variables_among(atoms))
         return tuple(a for a, v in zip(self.straight.reads, jaxpr.invars, strict=False) if v in read)
 
-    def __call__(self, values: Sequence[Any], cotangents: Sequence[Any]) -> list[Callable[[Any], Any]]:
+    def __call__(self, values: Arrays, cotangents: Arrays) -> list[Callable[[Any], Any]]:
         """The cotangents of ``inputs``, given the values of ``needs`` and the cotangents of ``outputs``.
 
         Returns:

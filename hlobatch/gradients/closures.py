@@ -22,9 +22,10 @@ from hlobatch.ir.names import NewNames
 from hlobatch.ir.ops import Op, PrimOp
 from hlobatch.ir.program import Program
 from hlobatch.ir.types import TensorType, Type
+from hlobatch.typing import Arrays
 
 
-def with_captured_as_inputs(program: Program, arrays: Sequence[Any]) -> Program:
+def with_captured_as_inputs(program: Program, arrays: Arrays) -> Program:
     """The program with some captured arrays as additional inputs, after its own.
 
     Args:

@@ -37,6 +37,7 @@ from hlobatch.ir.types import TensorType, Type, tensor
 from hlobatch.prelude import is_of_prelude
 from hlobatch.transforms.optimizations import ALL, Optimizations
 from hlobatch.transforms.split_aggregates import split_aggregates
+from hlobatch.typing import Arrays
 
 
 def with_inner_gradients(
@@ -80,7 +81,7 @@ def _together(program: Program) -> Callable[[Op], Op]:
     return made
 
 
-def _as_given(equation: Any, values: Sequence[Any]) -> Sequence[Any]:
+def _as_given(equation: Any, values: Arrays) -> Sequence[Any]:
     return values if equation.primitive is apart_p else as_it_is(equation, values)
 
 
@@ -316,7 +317,7 @@ class _Inner:
         return primitive(run, [*inputs, pair], op.vars_out, self.types, op.text, op)
 
     @staticmethod
-    def _parts(arrays: Sequence[Any], own: int) -> list[Any]:
+    def _parts(arrays: Arrays, own: int) -> list[Any]:
         """The parts of a pair: the number, the other results, and the cotangents as a list."""
         return [*arrays[: 1 + own], list(arrays[1 + own :])]
 

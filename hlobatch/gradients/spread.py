@@ -23,12 +23,13 @@ import jax.numpy as jnp
 from hlobatch._jax import Literal
 from hlobatch.ir.evaluation import as_it_is, evaluated
 from hlobatch.ir.outer import with_outer_product
+from hlobatch.typing import Arrays
 
 Adder = Callable[[Any], Any]
 """Adds something to a total; the total None stands for zeros."""
 
 
-def added_in_place(equations: Sequence[Any], known: dict[Any, Any], outputs: Sequence[Any]) -> list[Adder]:
+def added_in_place(equations: Sequence[Any], known: dict[Any, Any], outputs: Arrays) -> list[Adder]:
     """For each atom in ``outputs``, a function that adds its value to a total.
 
     Args:
@@ -70,7 +71,7 @@ def _factors(equation: Any, defined: dict[Any, Any], read: Sequence[Any]) -> Seq
     return factors[::-1] if is_turned else None
 
 
-def _with_product(factors: Sequence[Any], total: Any) -> Any:
+def _with_product(factors: Arrays, total: Any) -> Any:
     one, other = factors
     return jnp.tensordot(one, other, axes=0) if total is None else with_outer_product(total, one, other)
 
@@ -96,7 +97,7 @@ def _is_zero(atom: Any) -> bool:
     return isinstance(atom, Literal) and atom.val == 0
 
 
-def _onto(equation: Any, operands: Sequence[Any], total: Any) -> Any:
+def _onto(equation: Any, operands: Arrays, total: Any) -> Any:
     """The total with the part added to it."""
     if total is None:
         return as_it_is(equation, operands)[0]

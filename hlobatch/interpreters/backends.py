@@ -18,6 +18,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from hlobatch.typing import Arrays
+
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 LaneFunction = Callable[..., list[Any]]
 BatchFunction = Callable[[Sequence[Any], Mask], list[Any]]
@@ -72,7 +74,7 @@ class NumpyBackend:
     def wrap_straightline_callable(self, function: LaneFunction) -> BatchFunction:
         compiled = jax.jit(function)
 
-        def run(arrays: Sequence[Any], mask: Mask) -> list[Any]:
+        def run(arrays: Arrays, mask: Mask) -> list[Any]:
             rows = {lane: compiled(*(a[lane] for a in arrays)) for lane in np.flatnonzero(mask)}
             first = next(iter(rows.values()))
             outputs = [np.zeros((len(mask), *np.shape(value)), value.dtype) for value in first]
@@ -104,7 +106,7 @@ class JaxBackend:
         return stack.at[rows[lanes], lanes].set(values[lanes])
 
     def wrap_straightline_callable(self, function: LaneFunction) -> BatchFunction:
-        def run(arrays: Sequence[Any], mask: Mask) -> list[Any]:
+        def run(arrays: Arrays, mask: Mask) -> list[Any]:
             return batched(function, [in_active_lanes(a, mask) for a in arrays], len(mask))
 
         return run
@@ -115,13 +117,13 @@ class XlaBackend(JaxBackend):
 
     def wrap_straightline_callable(self, function: LaneFunction) -> BatchFunction:
         @jax.jit
-        def compiled(arrays: Sequence[Any], mask: Any) -> list[Any]:
+        def compiled(arrays: Arrays, mask: Any) -> list[Any]:
             return batched(function, [in_active_lanes(a, mask) for a in arrays], mask.shape[0])
 
         return lambda arrays, mask: compiled(list(arrays), mask)
 
 
-def batched(function: LaneFunction, arrays: Sequence[Any], lanes: int) -> list[Any]:
+def batched(function: LaneFunction, arrays: Arrays, lanes: int) -> list[Any]:
     """Single-example code mapped over a leading axis, even if it has no inputs."""
     return list(jax.vmap(function, axis_size=lanes)(*arrays))
 

@@ -10,7 +10,6 @@ Reference: TFP ``auto_batching.instructions.interpret``, "definitional interpret
 from __future__ import annotations
 
 import collections
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -32,6 +31,7 @@ from hlobatch.ir.ops import (
     PushOp,
 )
 from hlobatch.ir.program import Function, Program, VariableAllocation
+from hlobatch.typing import Arrays
 
 Stacks = dict[str, list[Any]]
 
@@ -51,7 +51,7 @@ def interpret(program: Program, *inputs: Any) -> Any:
         Exception: The user's own, if this example raises.
     """
     of_lane: Stacks = {name: [] for name in program.var_defs if is_of_a_lane(name)}
-    results: Sequence[Any] = _call(program, program.main_function(), inputs, of_lane)
+    results: Arrays = _call(program, program.main_function(), inputs, of_lane)
     if program.failures:
         *results, number, details = results
         failure = next((failure for failure in program.failures if failure.number == int(number)), None)

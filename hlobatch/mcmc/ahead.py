@@ -18,10 +18,18 @@ from hlobatch.mcmc.chains import Chain, Limits
 from hlobatch.mcmc.nuts import Point
 from hlobatch.mcmc.programs import PIECE, Programs
 from hlobatch.mcmc.windows import windows
+from hlobatch.typing import ArrayLike, DType, PyTree
 
 
 def compile_ahead(
-    programs: Programs, keep: Callable[[Any], Any], key: Any, data: Any, *, chains: int, rows: int, warmup: int
+    programs: Programs,
+    keep: Callable[[ArrayLike], PyTree],
+    key: Any,
+    data: PyTree,
+    *,
+    chains: int,
+    rows: int,
+    warmup: int,
 ) -> None:
     """Compile the programs of a run that has made no draws, unless another run of the same shapes has done so.
 
@@ -63,6 +71,6 @@ def compile_ahead(
         programs.advance.trace(begun, noise, made, made, limits, scale, data).lower().compile()
 
 
-def _type(dtype: Any, *shape: int) -> Any:
+def _type(dtype: DType, *shape: int) -> Any:
     """What JAX takes in place of an array of a dtype and a shape."""
     return jax.ShapeDtypeStruct(shape, dtype)

@@ -18,6 +18,7 @@ from jax import Array
 import hlobatch as hb
 from hlobatch.mcmc.nuts import FlatLogDensity, Noise, Point, Tally, make_transition, select
 from hlobatch.mcmc.step_size import StepSize, adapted
+from hlobatch.typing import DType, PyTree
 
 STATISTICS: Final = ("diverging", "energy", "acceptance_rate", "tree_depth", "n_steps", "lp", "step_size")
 """The statistics of each draw; the names are arviz's, where it has one."""
@@ -68,7 +69,7 @@ class Drawn(NamedTuple):
     statistics: Array
 
 
-def noise_for(key: Array, made: Array, rows: int, dim: int, dtype: Any, max_depth: int) -> Noise:
+def noise_for(key: Array, made: Array, rows: int, dim: int, dtype: DType, max_depth: int) -> Noise:
     """Returns the noise of the next draws of all chains; that of a draw depends on its chain and its number alone.
 
     The draws of all chains are on one axis inside: with two nested axes, XLA takes twice as long to compile it.
@@ -89,7 +90,7 @@ def noise_for(key: Array, made: Array, rows: int, dim: int, dtype: Any, max_dept
     return Noise(*(x.reshape(shape + x.shape[1:]) for x in noise))
 
 
-def noise_of_draw(key: Array, number: Array, dim: int, dtype: Any, max_depth: int) -> Noise:
+def noise_of_draw(key: Array, number: Array, dim: int, dtype: DType, max_depth: int) -> Noise:
     """Returns the noise of one draw of a chain, given the chain's key."""
     own, leaves = jax.vmap(jax.random.fold_in, (None, 0))(key, jnp.stack([2 * number, 2 * number + 1]))
     lowest = jnp.nextafter(jnp.array(-1.0, dtype), jnp.array(0.0, dtype))
@@ -126,7 +127,7 @@ def make_advance(
 
     @hb.batch(in_axes=in_axes, **{"optimizations": OPTIMIZATIONS, "max_stack_depth": max_depth + 2, **options})
     def advance(
-        chain: Chain, noise: Noise, first: Array, until: Array, limits: Limits, scale: Array, data: Any
+        chain: Chain, noise: Noise, first: Array, until: Array, limits: Limits, scale: Array, data: PyTree
     ) -> tuple[Chain, Drawn]:
         rows, dim = noise.momentum.shape
         positions = jnp.zeros((rows, 2 * dim if gradients else dim), noise.momentum.dtype)

@@ -19,6 +19,7 @@ from jax import Array
 from hlobatch.mcmc.errors import ArgumentError
 from hlobatch.mcmc.parameters import Parameters
 from hlobatch.mcmc.result import Result, State
+from hlobatch.typing import PyTree
 
 MOST_DOUBLINGS: Final = 30
 """The most doublings of a trajectory, whose leapfrog steps are counted in 32 bits."""
@@ -64,7 +65,7 @@ def checked_key(key: Any) -> Array:
     return found
 
 
-def checked_data(data: Any, chains: int, *, per_chain: bool) -> tuple[Any, ...]:
+def checked_data(data: PyTree, chains: int, *, per_chain: bool) -> tuple[Any, ...]:
     """Returns the arguments of the log density after the parameters, as arrays."""
     if not isinstance(data, (tuple, list)):
         raise ArgumentError(

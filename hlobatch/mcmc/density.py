@@ -7,16 +7,20 @@ one becomes functions of that program, and its gradient goes forward and back in
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import jax
 from jax import Array
 
 import hlobatch as hb
 from hlobatch.mcmc.errors import ArgumentError
+from hlobatch.typing import ArrayLike, PyTree
+
+LogDensity: TypeAlias = Callable[..., ArrayLike]
+"""A user's log density: parameters, and data behind them, -> a scalar, up to a constant."""
 
 
-def is_followed(log_density: Callable[[Array, Any], Array], position: Any, data: Any) -> bool:
+def is_followed(log_density: Callable[[Array, PyTree], Array], position: Any, data: PyTree) -> bool:
     """Whether lanes have to run a log density, since JAX cannot trace it, or it calls a batched function.
 
     Args:
@@ -28,7 +32,7 @@ def is_followed(log_density: Callable[[Array, Any], Array], position: Any, data:
         Exception: The density has another error.
     """
 
-    def probe(position: Array, data: Any) -> Array:
+    def probe(position: Array, data: PyTree) -> Array:
         return log_density(position, data)
 
     try:

@@ -19,6 +19,8 @@ import jax
 import numpy as np
 from numpy.typing import NDArray
 
+from hlobatch.typing import PyTree
+
 MOST_NUMBERS: Final = 2**20
 """The most numbers that are examined, of all draws together: they take a tenth of a second."""
 
@@ -110,7 +112,7 @@ class Diagnosis(NamedTuple):
             )
 
 
-def diagnose(draws: Any, stats: Mapping[str, NDArray[Any]], max_depth: int, *, one_target: bool = True) -> Diagnosis:
+def diagnose(draws: PyTree, stats: Mapping[str, NDArray[Any]], max_depth: int, *, one_target: bool = True) -> Diagnosis:
     """Returns the diagnosis of draws.
 
     Args:
@@ -192,7 +194,7 @@ def _scores_of_half_ranks(count: int) -> Floats:
     return np.fromiter(map(NormalDist().inv_cdf, shares.tolist()), np.float64, len(shares))
 
 
-def _looked_at(draws: Any, chains: int, count: int) -> Iterator[tuple[str, Floats]]:
+def _looked_at(draws: PyTree, chains: int, count: int) -> Iterator[tuple[str, Floats]]:
     """The names and draws of the elements to examine: those of real arrays that vary, or an evenly spread selection."""
     some = slice(None, None, max(1, min(chains * count // MOST_OF_AN_ELEMENT, chains // FEWEST_CHAINS)))
     total = len(range(chains)[some]) * count

@@ -21,24 +21,26 @@ import hlobatch as hb
 from hlobatch.mcmc.beginning import make_begin_in_lane
 from hlobatch.mcmc.chains import OPTIMIZATIONS, STATISTICS, noise_of_draw, statistics_of
 from hlobatch.mcmc.checks import MOST_DOUBLINGS, checked_count, checked_data, checked_number
+from hlobatch.mcmc.density import LogDensity
 from hlobatch.mcmc.metric import Moments, factor, identity, no_moments, with_draws
 from hlobatch.mcmc.nuts import FlatLogDensity, Noise, Point, make_transition
 from hlobatch.mcmc.parameters import Parameters, describe
 from hlobatch.mcmc.programs import is_followed_for
 from hlobatch.mcmc.step_size import StepSize, adapted
 from hlobatch.mcmc.windows import windows
+from hlobatch.typing import PyTree
 
 
 @hb.at_the_call
 def export(  # noqa: PLR0913  # the settings of the sampler
-    log_density: Callable[..., Any],
-    init: Any,
+    log_density: LogDensity,
+    init: PyTree,
     *,
-    data: tuple[Any, ...] = (),
+    data: tuple[PyTree, ...] = (),
     num_warmup: int = 1_000,
     num_samples: int = 1_000,
-    constraints: Any = None,
-    postprocess: Callable[[Any], Any] | None = None,
+    constraints: PyTree = None,
+    postprocess: Callable[[PyTree], PyTree] | None = None,
     dense: bool = False,
     target_acceptance: float = 0.8,
     max_depth: int = 10,
@@ -103,7 +105,7 @@ class Whole:
     """
 
     parameters: Parameters
-    postprocess: Callable[[Any], Any] | None
+    postprocess: Callable[[PyTree], PyTree] | None
     followed: bool
     num_warmup: int
     num_samples: int
@@ -142,7 +144,7 @@ def make_run(log_density: FlatLogDensity, whole: Whole) -> hb.BatchedFunction[..
     is_learned_from, ends_window = _schedule(num_warmup)
 
     @hb.batch(in_axes=(0, 0, None, None), optimizations=OPTIMIZATIONS, max_stack_depth=whole.max_depth + 2)
-    def sampler(key: Array, start: Any, number: Array, data: Any = ()) -> Any:
+    def sampler(key: Array, start: PyTree, number: Array, data: PyTree = ()) -> Any:
         if number > num_samples:
             raise ValueError("more draws than the sampler was exported for")
         point, positions, statistics, moments, scale = whole.nothing()

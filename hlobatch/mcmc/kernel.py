@@ -17,12 +17,11 @@ from jax import Array
 
 import hlobatch as hb
 from hlobatch.mcmc.chains import noise_of_draw
-from hlobatch.mcmc.density import is_followed
+from hlobatch.mcmc.density import LogDensity, is_followed
 from hlobatch.mcmc.errors import ArgumentError
 from hlobatch.mcmc.nuts import Point, Transition, make_transition
 from hlobatch.mcmc.parameters import Parameters, describe
-
-LogDensity = Callable[[Any], Any]
+from hlobatch.typing import ArrayLike, PyTree
 
 
 class KernelState(NamedTuple):
@@ -34,9 +33,9 @@ class KernelState(NamedTuple):
         logdensity_grad: Pytree.
     """
 
-    position: Any
+    position: PyTree
     logdensity: Array
-    logdensity_grad: Any
+    logdensity_grad: PyTree
 
 
 class KernelInfo(NamedTuple):
@@ -65,7 +64,7 @@ class Kernel(NamedTuple):
         step: `(key, state) -> (state, info)`.
     """
 
-    init: Callable[[Any], KernelState]
+    init: Callable[[PyTree], KernelState]
     step: Callable[[Array, KernelState], tuple[KernelState, KernelInfo]]
 
 
@@ -73,7 +72,12 @@ class Nuts:
     """The No-U-Turn Sampler, with blackjax's names: see `nuts`."""
 
     def __call__(
-        self, logdensity_fn: LogDensity, step_size: Any, inverse_mass_matrix: Any, *, max_num_doublings: int = 10
+        self,
+        logdensity_fn: LogDensity,
+        step_size: ArrayLike,
+        inverse_mass_matrix: ArrayLike,
+        *,
+        max_num_doublings: int = 10,
     ) -> Kernel:
         """The kernel of a log density.
 
@@ -92,14 +96,14 @@ class Nuts:
         def step(key: Array, state: KernelState) -> tuple[KernelState, KernelInfo]:
             return kernel(key, state, logdensity_fn, step_size, inverse_mass_matrix, max_num_doublings)
 
-        def init(position: Any) -> KernelState:
+        def init(position: PyTree) -> KernelState:
             value_and_gradient = _value_and_gradient(logdensity_fn, describe(position))
             value, gradient = value_and_gradient(position)
             return KernelState(position, value, gradient)
 
         return Kernel(_OfOneChain(init), _OfOneChain(step))
 
-    def init(self, position: Any, logdensity_fn: LogDensity) -> KernelState:
+    def init(self, position: PyTree, logdensity_fn: LogDensity) -> KernelState:
         """The state of a chain at a position."""
         value, gradient = _value_and_gradient(logdensity_fn, describe(position))(position)
         return KernelState(position, value, gradient)
@@ -149,8 +153,8 @@ def _step(
     rng_key: Array,
     state: KernelState,
     logdensity_fn: LogDensity,
-    step_size: Any,
-    inverse_mass_matrix: Any,
+    step_size: ArrayLike,
+    inverse_mass_matrix: ArrayLike,
     max_num_doublings: int = 10,
 ) -> tuple[KernelState, KernelInfo]:
     """Make one draw."""
@@ -191,18 +195,18 @@ def _is_followed(logdensity_fn: LogDensity, parameters: Parameters) -> bool:
 
 
 @functools.lru_cache(maxsize=16)
-def _value_and_gradient(logdensity_fn: LogDensity, parameters: Parameters) -> Callable[[Any], tuple[Array, Any]]:
+def _value_and_gradient(logdensity_fn: LogDensity, parameters: Parameters) -> Callable[[PyTree], tuple[Array, PyTree]]:
     """The log density of one chain with its gradient, cached so that it is traced once."""
     if not _is_followed(logdensity_fn, parameters):
         return jax.value_and_grad(logdensity_fn)
 
     @hb.batch
-    def density(position: Any) -> Array:
+    def density(position: PyTree) -> Array:
         value: Array = logdensity_fn(position)
         return value
 
     @hb.batch
-    def value_and_gradient(position: Any) -> tuple[Array, Any]:
+    def value_and_gradient(position: PyTree) -> tuple[Array, PyTree]:
         return jax.value_and_grad(density)(position)
 
     return _BatchOfOne(value_and_gradient)

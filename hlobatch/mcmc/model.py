@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from hlobatch.mcmc.density import LogDensity
+from hlobatch.typing import PyTree
 
 
 class Model(NamedTuple):
@@ -16,6 +19,6 @@ class Model(NamedTuple):
             parts.
     """
 
-    log_density: Callable[[Any], Any]
-    init: Any
-    postprocess: Callable[[Any], Any]
+    log_density: LogDensity
+    init: PyTree
+    postprocess: Callable[[PyTree], PyTree]

@@ -36,9 +36,10 @@ from jax import Array
 
 import hlobatch as hb
 from hlobatch.mcmc.metric import whitened, widened
+from hlobatch.typing import PyTree
 
 Tree = TypeVar("Tree")
-FlatLogDensity = Callable[[Array, Any], Array]
+FlatLogDensity = Callable[[Array, PyTree], Array]
 """A log density of one position, `Float[Array, "dim"]`, and the data: a scalar, up to a constant."""
 
 DIVERGENCE_THRESHOLD: Final = 1000.0
@@ -142,7 +143,7 @@ def make_transition(log_density: FlatLogDensity, max_depth: int, *, followed: bo
     step_on = hb.batch(leaf) if followed else leaf
 
     @hb.batch
-    def build_tree(walk: Walk, depth: Any, key: Array, scale: Array, data: Any) -> Walk:
+    def build_tree(walk: Walk, depth: Any, key: Array, scale: Array, data: PyTree) -> Walk:
         walk = step_on(density, walk, key, scale, data)
         for level in range(depth):
             if walk.stopped:
@@ -153,7 +154,7 @@ def make_transition(log_density: FlatLogDensity, max_depth: int, *, followed: bo
         return walk
 
     @hb.batch
-    def transition(point: Point, noise: Noise, step_size: Array, scale: Array, data: Any) -> Any:
+    def transition(point: Point, noise: Noise, step_size: Array, scale: Array, data: PyTree) -> Any:
         point, walk, trajectory = set_out(point, noise.momentum, step_size, scale)
         depth = jnp.int32(0)
         while depth < max_depth:
@@ -172,7 +173,7 @@ def make_transition(log_density: FlatLogDensity, max_depth: int, *, followed: bo
     return transition
 
 
-def leaf(log_density: FlatLogDensity, walk: Walk, key: Array, scale: Array, data: Any) -> Walk:
+def leaf(log_density: FlatLogDensity, walk: Walk, key: Array, scale: Array, data: PyTree) -> Walk:
     """Returns the walk one leapfrog step further on."""
     half = 0.5 * walk.step
     momentum = walk.end.momentum + half * walk.end.gradient

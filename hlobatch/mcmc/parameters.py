@@ -14,6 +14,7 @@ from jax import Array
 
 from hlobatch.mcmc.bijectors import Bijector, real
 from hlobatch.mcmc.errors import ArgumentError
+from hlobatch.typing import DType, PyTree
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Parameters:
     names: tuple[str, ...]
     shapes: tuple[tuple[int, ...], ...]
     bijectors: tuple[Bijector, ...]
-    dtype: Any
+    dtype: DType
 
     @property
     def _unconstrained(self) -> list[tuple[int, ...]]:
@@ -48,7 +49,7 @@ class Parameters:
         """The number of elements of a position."""
         return sum(self.sizes)
 
-    def position(self, tree: Any) -> Array:
+    def position(self, tree: PyTree) -> Array:
         """The position, `Float[Array, "dim"]`, of the parameters of one chain; not finite outside of the support."""
         leaves = jax.tree.leaves(tree)
         parts = [
@@ -66,17 +67,17 @@ class Parameters:
             start += size
         return jax.tree.unflatten(self.structure, leaves), log_det
 
-    def log_density(self, function: Callable[..., Any]) -> Callable[[Array, Any], Array]:
+    def log_density(self, function: Callable[..., Any]) -> Callable[[Array, PyTree], Array]:
         """The log density of a position and data, given a function of parameters and, if there are data, of these."""
 
-        def of_position(position: Array, data: Any) -> Array:
+        def of_position(position: Array, data: PyTree) -> Array:
             tree, log_det = self.at(position)
             return scalar(function(tree, *data), position.dtype) + log_det
 
         return of_position
 
 
-def scalar(value: Any, dtype: Any) -> Array:
+def scalar(value: Any, dtype: DType) -> Array:
     """Returns the result of a log density as a number of this dtype; an error if it is no number."""
     if value is None:
         raise ArgumentError("the log density gives None.", help="end it with `return` and its value.")
@@ -99,7 +100,7 @@ def scalar(value: Any, dtype: Any) -> Array:
     return array.astype(dtype)
 
 
-def describe(tree: Any, constraints: Any = None) -> Parameters:
+def describe(tree: PyTree, constraints: PyTree = None) -> Parameters:
     """Returns the description of such parameters, those of one chain.
 
     Args:
@@ -141,7 +142,7 @@ def _aval(name: str, leaf: Any) -> Any:
     return aval
 
 
-def _spread(constraints: Any, tree: Any, where: str) -> list[Bijector]:
+def _spread(constraints: PyTree, tree: PyTree, where: str) -> list[Bijector]:
     """The bijector of each leaf."""
     if constraints is None or isinstance(constraints, Bijector):
         return [constraints or real] * len(jax.tree.leaves(tree))

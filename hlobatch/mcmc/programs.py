@@ -19,11 +19,12 @@ import hlobatch as hb
 from hlobatch.mcmc.beginning import Begin, make_begin
 from hlobatch.mcmc.chains import Chain, Drawn, make_advance, noise_for
 from hlobatch.mcmc.compiling import quickly_compiled
-from hlobatch.mcmc.density import is_followed
+from hlobatch.mcmc.density import LogDensity, is_followed
 from hlobatch.mcmc.kept import kept
 from hlobatch.mcmc.metric import Moments, balanced, factor, identity, no_moments, with_draws
 from hlobatch.mcmc.nuts import Noise
 from hlobatch.mcmc.parameters import Parameters
+from hlobatch.typing import PyTree
 
 PIECE: Final = 25
 """Draws of each chain that are summed at a time: most windows are multiples of it."""
@@ -118,9 +119,7 @@ class Programs:
 
 
 @kept
-def is_followed_for(
-    log_density: Callable[..., Any], parameters: Parameters, data_types: Any, shared_data: bool
-) -> bool:
+def is_followed_for(log_density: LogDensity, parameters: Parameters, data_types: Any, shared_data: bool) -> bool:
     """Returns whether lanes have to run a log density of parameters and data."""
     structure, types = data_types
     shapes = [jax.ShapeDtypeStruct(shape if shared_data else shape[1:], dtype) for shape, dtype in types]
@@ -129,7 +128,7 @@ def is_followed_for(
 
 
 @kept
-def programs_for(log_density: Callable[..., Any], shape: Shape) -> Programs:
+def programs_for(log_density: LogDensity, shape: Shape) -> Programs:
     """Returns the functions for a log density of parameters and data.
 
     The same function has the same ones, as long as all that it reads outside is equal.
@@ -171,7 +170,7 @@ def programs_for(log_density: Callable[..., Any], shape: Shape) -> Programs:
 
 @kept
 def what_to_keep(
-    postprocess: Callable[[Any], Any] | None, parameters: Parameters
+    postprocess: Callable[[PyTree], PyTree] | None, parameters: Parameters
 ) -> tuple[Callable[[Array], Any], Any]:
     """Returns a function from positions, `Float[Array, "chains rows dim"]`, to a pytree of `[chains, rows, ...]`.
 

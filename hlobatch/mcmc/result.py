@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from hlobatch.mcmc.chains import Chain
 from hlobatch.mcmc.diagnosis import Diagnosis, diagnose
 from hlobatch.mcmc.to_arviz import to_arviz
+from hlobatch.typing import PyTree
 
 
 class State(NamedTuple):
@@ -57,7 +58,7 @@ class Result:
         one_target: Whether all chains have the same data, so that they should agree.
     """
 
-    draws: Any
+    draws: PyTree
     stats: dict[str, NDArray[Any]]
     state: State
     seconds: float

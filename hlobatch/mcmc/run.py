@@ -21,6 +21,7 @@ from hlobatch.mcmc.result import Result, State
 from hlobatch.mcmc.step_size import settled
 from hlobatch.mcmc.store import Store
 from hlobatch.mcmc.windows import Window, windows
+from hlobatch.typing import ArrayLike, PyTree
 
 FIRST_SECONDS: Final = 0.1
 """Target duration of a call, in seconds, in a run that has just begun. Between two calls, the progress is shown and
@@ -86,8 +87,8 @@ class Run:
     """
 
     programs: Programs
-    keep: Callable[[Any], Any]
-    data: Any
+    keep: Callable[[ArrayLike], PyTree]
+    data: PyTree
     rows: int
     thin: int
     max_depth: int

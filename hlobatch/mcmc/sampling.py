@@ -19,6 +19,7 @@ from hlobatch.mcmc.ahead import compile_ahead
 from hlobatch.mcmc.chains import STATISTICS, Chain
 from hlobatch.mcmc.checkpoint import Checkpoint, to_go_on_from
 from hlobatch.mcmc.checks import MOST_DOUBLINGS, checked_count, checked_data, checked_key, checked_number, checked_state
+from hlobatch.mcmc.density import LogDensity
 from hlobatch.mcmc.errors import ArgumentError, SamplingWarning
 from hlobatch.mcmc.nuts import Point
 from hlobatch.mcmc.programs import Programs, Shape, is_followed_for, programs_for, what_to_keep
@@ -28,6 +29,7 @@ from hlobatch.mcmc.run import Run
 from hlobatch.mcmc.start import Given, parameters_of, started
 from hlobatch.mcmc.step_size import StepSize
 from hlobatch.mcmc.store import Store
+from hlobatch.typing import PyTree
 
 POOLED_FROM: Final = 8
 """The number of chains from which all learn together, unless `pool` is given. Chosen by judgement (2026-11), not
@@ -42,18 +44,18 @@ MOST_ROWS: Final = 64
 
 @hb.at_the_call
 def sample(  # noqa: PLR0913  # the settings of the sampler
-    log_density: Callable[..., Any],
-    init: Any,
+    log_density: LogDensity,
+    init: PyTree,
     key: Array,
     *,
-    data: tuple[Any, ...] = (),
+    data: tuple[PyTree, ...] = (),
     num_warmup: int = 1_000,
     num_samples: int = 1_000,
     chains: int | None = None,
     thin: int = 1,
     progress: bool | Report | None = None,
-    constraints: Any = None,
-    postprocess: Callable[[Any], Any] | None = None,
+    constraints: PyTree = None,
+    postprocess: Callable[[PyTree], PyTree] | None = None,
     jitter: float = 1.0,
     pool: bool | None = None,
     dense: bool = False,
@@ -205,7 +207,9 @@ def kept_from(state: State, before: Checkpoint | None, num_samples: int) -> tupl
     return before.first, max(int(before.counts.min()) + num_samples, int(before.counts.max()))
 
 
-def first_state(programs: Programs, given: Given, key: Array, data: Any, warmup: int, rows: int, width: int) -> State:
+def first_state(
+    programs: Programs, given: Given, key: Array, data: PyTree, warmup: int, rows: int, width: int
+) -> State:
     """Returns the state of chains that have made no draws."""
     count = given.chains
     keys = programs.keys(key, count, rows)

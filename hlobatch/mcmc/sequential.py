@@ -22,6 +22,7 @@ import hlobatch as hb
 from hlobatch.mcmc.chains import STATISTICS, Chain, Limits
 from hlobatch.mcmc.checks import MOST_DOUBLINGS, checked_count, checked_data, checked_key, checked_number
 from hlobatch.mcmc.compiling import quickly_compiled
+from hlobatch.mcmc.density import LogDensity
 from hlobatch.mcmc.errors import ArgumentError
 from hlobatch.mcmc.kept import kept
 from hlobatch.mcmc.parameters import Parameters, scalar
@@ -29,6 +30,7 @@ from hlobatch.mcmc.programs import Programs, Shape, is_followed_for, programs_fo
 from hlobatch.mcmc.run import MOST_LEAPFROGS
 from hlobatch.mcmc.start import Given, parameters_of, unknown
 from hlobatch.mcmc.tempering import Floats, log_mean_exp, next_temperature, resampled
+from hlobatch.typing import ArrayLike, PyTree
 
 MOST_TEMPERATURES: Final = 10_000
 """The most temperatures; a run that needs more fails."""
@@ -51,7 +53,7 @@ class Tempered(NamedTuple):
         seconds: The time taken, in seconds, compilation included.
     """
 
-    draws: Any
+    draws: PyTree
     log_evidence: float
     temperatures: Floats
     acceptance_rate: Floats
@@ -70,17 +72,17 @@ class Tempered(NamedTuple):
 
 @hb.at_the_call
 def smc(  # noqa: PLR0913  # the settings of the sampler
-    log_prior: Callable[[Any], Any],
-    log_likelihood: Callable[..., Any],
-    init: Any,
+    log_prior: LogDensity,
+    log_likelihood: LogDensity,
+    init: PyTree,
     key: Array,
     *,
-    data: tuple[Any, ...] = (),
+    data: tuple[PyTree, ...] = (),
     particles: int | None = None,
     moves: int = 5,
     share: float = 0.5,
-    constraints: Any = None,
-    postprocess: Callable[[Any], Any] | None = None,
+    constraints: PyTree = None,
+    postprocess: Callable[[PyTree], PyTree] | None = None,
     dense: bool = False,
     target_acceptance: float = 0.8,
     max_depth: int = 6,
@@ -164,28 +166,28 @@ def smc(  # noqa: PLR0913  # the settings of the sampler
 
 
 @functools.lru_cache(maxsize=16)
-def tempered_by(log_prior: Callable[[Any], Any], log_likelihood: Callable[..., Any]) -> Callable[..., Any]:
+def tempered_by(log_prior: LogDensity, log_likelihood: LogDensity) -> Callable[..., Any]:
     """Returns the log density at a temperature; the temperature is the first of its data."""
 
-    def density(parameters: Any, temperature: Array, *data: Any) -> Any:
+    def density(parameters: PyTree, temperature: Array, *data: PyTree) -> Any:
         return log_prior(parameters) + temperature * log_likelihood(parameters, *data)
 
     return density
 
 
 @functools.lru_cache(maxsize=16)
-def in_lanes(density: Callable[..., Any]) -> Callable[..., Any]:
+def in_lanes(density: LogDensity) -> Callable[..., Any]:
     """Returns the density as a function that lanes run: a program follows calls into no other function of hlobatch."""
     return hb.batch(density)
 
 
 @kept
 def likelihood_of(
-    log_likelihood: Callable[..., Any], parameters: Parameters, *, followed: bool
-) -> Callable[[Array, Any], Array]:
+    log_likelihood: LogDensity, parameters: Parameters, *, followed: bool
+) -> Callable[[Array, PyTree], Array]:
     """Returns a function from positions, `Float[Array, "particles dim"]`, and the data to log likelihoods."""
 
-    def of_position(position: Array, data: Any) -> Array:
+    def of_position(position: Array, data: PyTree) -> Array:
         tree, _ = parameters.at(position)
         return scalar(log_likelihood(tree, *data), position.dtype)
 
@@ -216,12 +218,12 @@ class Smc:
     """
 
     programs: Programs
-    likelihood: Callable[[Array, Any], Array]
-    data: Any
+    likelihood: Callable[[Array, PyTree], Array]
+    data: PyTree
     keys: Array
     moves: int
     acceptance: float
-    positions: Any
+    positions: PyTree
     coins: np.random.Generator
     temperatures: list[float] = field(default_factory=lambda: [0.0])
     log_evidence: float = 0.0
@@ -289,7 +291,7 @@ class Smc:
         self.n_steps += int(statistics[..., STATISTICS.index("n_steps")].sum(dtype=np.int64))
         self.correction += GAIN * (rate - self.acceptance)
 
-    def result(self, keep: Callable[[Any], Any], seconds: float) -> Tempered:
+    def result(self, keep: Callable[[ArrayLike], PyTree], seconds: float) -> Tempered:
         """The result of the run, given what to keep of positions and the seconds that it took."""
         draws = jax.tree.map(lambda leaf: np.asarray(leaf)[:, 0], keep(self.positions[:, None]))
         temperatures, rates, sizes = (np.asarray(told) for told in (self.temperatures, self.rates, self.step_sizes))

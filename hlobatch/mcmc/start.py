@@ -18,6 +18,7 @@ from hlobatch.mcmc.kept import kept
 from hlobatch.mcmc.nuts import Point
 from hlobatch.mcmc.parameters import Parameters, describe
 from hlobatch.mcmc.step_size import StepSize
+from hlobatch.typing import PyTree
 
 TRIES: Final = 100
 """Most tries of a chain that starts at random (Stan's choice)."""
@@ -41,7 +42,7 @@ class Given:
         jitter: The distance from those, up and down, within which each unconstrained coordinate of a chain starts.
     """
 
-    init: Any
+    init: PyTree
     parameters: Parameters
     chains: int
     one_for_all: bool
@@ -91,14 +92,14 @@ def positions_around(_: None, parameters: Parameters) -> Callable[[Any, Any, Arr
     The normals are made into uniform numbers, since XLA takes long to compile the drawing of others.
     """
 
-    def around(tree: Any, jitter: Array, normals: Array) -> Array:
+    def around(tree: PyTree, jitter: Array, normals: Array) -> Array:
         uniform = jax.lax.erf(normals[:, 0] * np.sqrt(0.5).astype(normals.dtype))
         return parameters.position(tree) + jitter * uniform
 
     return quickly_compiled(around, runs_seldom=True)
 
 
-def parameters_of(init: Any, constraints: Any, chains: int | None) -> tuple[Parameters, int]:
+def parameters_of(init: PyTree, constraints: PyTree, chains: int | None) -> tuple[Parameters, int]:
     """Returns the parameters of one chain, and the number of chains.
 
     Args:
@@ -146,7 +147,7 @@ def started(given: Given, keys: Array, momenta: Momenta, begin: Begin) -> tuple[
     if _is_finite(point).all():
         return point, step
 
-    def evaluate(positions: Any) -> Point:
+    def evaluate(positions: PyTree) -> Point:
         return begin(keys, unknown(positions), positions)[0]
 
     raise _explained(point, lambda chain: given.of(chain, keys), given.parameters, evaluate, tries)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from hlobatch.mcmc.chains import STATISTICS
 from hlobatch.mcmc.errors import ArgumentError
+from hlobatch.typing import DType, PyTree
 
 
 class Store:
@@ -25,7 +26,7 @@ class Store:
         folder: The folder of the files; None in memory.
     """
 
-    def __init__(self, like: Any, chains: int, draws: int, folder: Path | None, *, is_begun: bool = False) -> None:
+    def __init__(self, like: PyTree, chains: int, draws: int, folder: Path | None, *, is_begun: bool = False) -> None:
         """Allocates the arrays.
 
         Args:
@@ -45,7 +46,7 @@ class Store:
             _check_names(names)
             folder.mkdir(parents=True, exist_ok=True)
 
-        def room(name: str, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
+        def room(name: str, shape: tuple[int, ...], dtype: DType) -> NDArray[Any]:
             whole = (chains, draws, *shape)
             if folder is None or not draws:
                 return np.zeros(whole, dtype)
@@ -56,7 +57,7 @@ class Store:
         self.statistics = {name: room(f"stats.{name}", (), _dtype_of(name)) for name in STATISTICS}
         self.folder = folder
 
-    def add(self, draws: Any, statistics: NDArray[Any], kept: NDArray[np.bool_], place: NDArray[np.int64]) -> None:
+    def add(self, draws: PyTree, statistics: NDArray[Any], kept: NDArray[np.bool_], place: NDArray[np.int64]) -> None:
         """Adds a piece.
 
         Args:

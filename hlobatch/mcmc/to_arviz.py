@@ -9,8 +9,10 @@ import jax
 import numpy as np
 from numpy.typing import NDArray
 
+from hlobatch.typing import PyTree
 
-def to_arviz(draws: Any, stats: Mapping[str, NDArray[Any]], **kwargs: Any) -> Any:
+
+def to_arviz(draws: PyTree, stats: Mapping[str, NDArray[Any]], **kwargs: Any) -> Any:
     """Returns the draws in arviz's form.
 
     Args:

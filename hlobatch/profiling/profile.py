@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -24,6 +24,7 @@ from hlobatch.runtime.execute import execute
 from hlobatch.runtime.kernel_plan import runs_as_kernel, shape_of
 from hlobatch.runtime.plan import Plan
 from hlobatch.runtime.stats import RunStats
+from hlobatch.typing import Arrays, Function, PyTree
 
 SECONDS: Final = 10.0
 """Default time limit of the sampled run in XLA's loop."""
@@ -91,7 +92,7 @@ class Profile:
         Path(path).write_text(perfetto.trace_of(self), encoding="utf-8")
 
 
-def profile(fun: Callable[..., Any], *, seconds: float = SECONDS) -> Callable[..., Profile]:
+def profile(fun: Function, *, seconds: float = SECONDS) -> Callable[..., Profile]:
     """A function that runs a batched function, and returns what it did line by line.
 
     The batch is run several times: as in a call, to measure the time; in the same form, with counts; and in XLA's loop
@@ -125,7 +126,7 @@ def profile(fun: Callable[..., Any], *, seconds: float = SECONDS) -> Callable[..
         raise BatchTypeError(f"hb.profile takes a batched function, not {fun!r}", caller(), help="decorate it.")
 
     @hiding_internal_frames
-    def run(*args: Any, **kwargs: Any) -> Profile:
+    def run(*args: PyTree, **kwargs: PyTree) -> Profile:
         if is_tracing():
             raise HloBatchError("a profile cannot be traced", caller(), help="call it outside jax.jit.")
         traced = fun.trace(*args, **kwargs)
@@ -134,7 +135,7 @@ def profile(fun: Callable[..., Any], *, seconds: float = SECONDS) -> Callable[..
     return functools.update_wrapper(run, fun, updated=())
 
 
-def _profiled(call: Callable[[], Any], plan: Plan, inputs: Sequence[Any], seconds: float) -> Profile:
+def _profiled(call: Callable[[], Any], plan: Plan, inputs: Arrays, seconds: float) -> Profile:
     took = min(_seconds_of(call) for _ in range(2))  # the first one may compile
     with plan.as_typed():
         raster = raster_of(plan, inputs, seconds)

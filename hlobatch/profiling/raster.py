@@ -20,6 +20,7 @@ from hlobatch.runtime.division import Division, divide
 from hlobatch.runtime.execute import outcome
 from hlobatch.runtime.plan import Plan
 from hlobatch.runtime.stats import RunStats
+from hlobatch.typing import Arrays
 
 MOST_SAMPLES: Final = 400
 """Largest number of samples that are kept of a run."""
@@ -82,7 +83,7 @@ class Raster:
         return self.stats.lanes // self.stats.threads
 
 
-def raster_of(plan: Plan, inputs: Sequence[Any], seconds: float) -> Raster:
+def raster_of(plan: Plan, inputs: Arrays, seconds: float) -> Raster:
     """Run a batch and sample where its lanes are.
 
     Args:

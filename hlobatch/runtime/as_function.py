@@ -9,12 +9,13 @@ import jax
 
 from hlobatch._jax import NOT_MAPPED, is_zero, zero_like
 from hlobatch.gradients.arrays import is_differentiable, with_values
+from hlobatch.typing import Arrays
 
 Function = Callable[..., list[Any]]
 """Maps the operands of a primitive to its results."""
 
 
-def jvp_of(function: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+def jvp_of(function: Function, primals: Arrays, tangents: Arrays) -> Any:
     """The results of a function and their tangents; operands whose tangent is a symbolic zero are constants."""
     moving = [i for i, t in enumerate(tangents) if not is_zero(t)]
 
@@ -24,7 +25,7 @@ def jvp_of(function: Function, primals: Sequence[Any], tangents: Sequence[Any]) 
     return jax.jvp(of_moving, [primals[i] for i in moving], [tangents[i] for i in moving])
 
 
-def linearize_of(function: Function, has_tangent: Sequence[bool], values: Sequence[Any]) -> Any:
+def linearize_of(function: Function, has_tangent: Sequence[bool], values: Arrays) -> Any:
     """The results, whether each has a tangent, the residuals (none), and the function that is linear in tangents."""
     moving = [i for i, has in enumerate(has_tangent) if has]
 
@@ -41,7 +42,7 @@ def linearize_of(function: Function, has_tangent: Sequence[bool], values: Sequen
     return results, nonzero, [], of_tangents
 
 
-def batched(function: Function, operands: Sequence[Any], dims: Sequence[Any]) -> Any:
+def batched(function: Function, operands: Arrays, dims: Sequence[Any]) -> Any:
     """The results of a function mapped over an axis of some operands, and the mapped axis of each result."""
     results = jax.vmap(function, [None if d is NOT_MAPPED else d for d in dims])(*operands)
     return results, [0] * len(results)

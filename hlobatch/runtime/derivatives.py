@@ -41,6 +41,7 @@ from hlobatch.runtime.opened import derived, opened_at, quiet, split, with_captu
 from hlobatch.runtime.plan import Plan, Reverse
 from hlobatch.runtime.primitive import guard_p, log_avals, run_p, run_within
 from hlobatch.runtime.sums import results_with_sums
+from hlobatch.typing import Arrays
 
 Stopped = LaneError | Interrupted
 
@@ -116,7 +117,7 @@ def _cotangents(plan: Plan, inputs: tuple[int, ...], results: tuple[int, ...]) -
     return found
 
 
-def run(plan: Plan, captured: Sequence[Any], inputs: Sequence[Any], like: Plan) -> list[Any]:
+def run(plan: Plan, captured: Arrays, inputs: Arrays, like: Plan) -> list[Any]:
     """The results of a run, the code of what stopped it, and the status of its inputs.
 
     It runs now unless an operand is a tracer; then stacks grow, and errors are raised.
@@ -135,7 +136,7 @@ def run(plan: Plan, captured: Sequence[Any], inputs: Sequence[Any], like: Plan) 
     return [*at_once(plan, inputs), np.int32(0), np.zeros(size, np.int32), *logs]
 
 
-def _results(plan: Plan, captured: Sequence[Any], inputs: Sequence[Any], like: Plan) -> list[Any]:
+def _results(plan: Plan, captured: Arrays, inputs: Arrays, like: Plan) -> list[Any]:
     """The results of a run; raises an error if it is stopped."""
     return results_of(plan, with_captured(plan, like, captured), inputs)
 
@@ -153,7 +154,7 @@ def _check_whole(params: dict[str, Any]) -> None:
         raise HloBatchError("a part of a run has no derivative", help="differentiate the function itself.")
 
 
-def _run_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, plan: Plan, **params: Any) -> Any:
+def _run_jvp(primals: Arrays, tangents: Arrays, *, plan: Plan, **params: Any) -> Any:
     """Forward mode: results and tangents together."""
     _check_whole(params)
     captured, inputs = split(plan, primals)
@@ -263,7 +264,7 @@ def _tangents_jvp(primals: Any, tangents: Any, *, plan: Plan, inputs: tuple[int,
     return jvp_of(_tangents_function(plan, inputs), primals, tangents)
 
 
-def _tangents_transpose(cotangents: Sequence[Any], *operands: Any, plan: Plan, inputs: tuple[int, ...]) -> list[Any]:
+def _tangents_transpose(cotangents: Arrays, *operands: Any, plan: Plan, inputs: tuple[int, ...]) -> list[Any]:
     """Reverse mode: runs the program with cotangents."""
     captured, given = split(plan, operands)
     known = given[: len(plan.input_shared)]
@@ -286,7 +287,7 @@ def _zeros_of(operand: Any) -> Any:
 
 
 def cotangents_of(
-    plan: Plan, captured: Sequence[Any], inputs: Sequence[Any], varied: tuple[int, ...], cotangents: dict[int, Any]
+    plan: Plan, captured: Arrays, inputs: Arrays, varied: tuple[int, ...], cotangents: dict[int, Any]
 ) -> tuple[list[Any], dict[int, Any]]:
     """The results of a run, and the cotangents of its inputs.
 
@@ -322,7 +323,7 @@ def cotangents_of(
 
 
 def _of_cotangents(
-    plan: Plan, captured: Sequence[Any], inputs: Sequence[Any], varied: tuple[int, ...], cotangents: dict[int, Any]
+    plan: Plan, captured: Arrays, inputs: Arrays, varied: tuple[int, ...], cotangents: dict[int, Any]
 ) -> dict[int, Any]:
     """The cotangents of the inputs of a run that computes cotangents itself: reverse mode of reverse mode.
 
@@ -356,7 +357,7 @@ def _of_cotangents(
     return found | {place: outputs[count + k] for k, place in forth.items() if place in varied}
 
 
-def _with_cotangents(error: Stopped, plan: Plan, made: Cotangents, inputs: Sequence[Any]) -> Stopped:
+def _with_cotangents(error: Stopped, plan: Plan, made: Cotangents, inputs: Arrays) -> Stopped:
     """The error of a stopped run, with the result and the cotangents by position as its outputs."""
     if error.outputs is None:
         return _of_the_whole(error, plan, inputs)
@@ -370,7 +371,7 @@ def _with_cotangents(error: Stopped, plan: Plan, made: Cotangents, inputs: Seque
     return error
 
 
-def _of_the_whole(error: Stopped, plan: Plan, inputs: Sequence[Any]) -> Stopped:
+def _of_the_whole(error: Stopped, plan: Plan, inputs: Arrays) -> Stopped:
     """The error of a whole batch in place of that of one part, from a run without cotangents."""
     error.outputs = None
     if not isinstance(error, LaneError):
@@ -383,7 +384,7 @@ def _of_the_whole(error: Stopped, plan: Plan, inputs: Sequence[Any]) -> Stopped:
     return error
 
 
-def _tangents_batching(operands: Sequence[Any], dims: Sequence[Any], *, plan: Plan, inputs: tuple[int, ...]) -> Any:
+def _tangents_batching(operands: Arrays, dims: Sequence[Any], *, plan: Plan, inputs: tuple[int, ...]) -> Any:
     """Batching rule of ``tangents_p``."""
     return batched(_tangents_function(plan, inputs), operands, dims)
 
@@ -399,7 +400,7 @@ batching.primitive_batchers[tangents_p] = _tangents_batching
 # Derivatives of ``guard_p``, which passes tangents on
 
 
-def _guard_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, plan: Plan) -> Any:
+def _guard_jvp(primals: Arrays, tangents: Arrays, *, plan: Plan) -> Any:
     return list(guard_p.bind(*primals, plan=plan)), list(tangents[:-2])
 
 

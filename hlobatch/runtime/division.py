@@ -42,9 +42,7 @@ from hlobatch.runtime.plan import Executables, Plan, Room
 from hlobatch.runtime.tail import Tail, width_for
 from hlobatch.runtime.threads import together
 from hlobatch.strategy.strategy import Strategy
-
-Arrays = Sequence[Any]
-
+from hlobatch.typing import Arrays
 
 COPIES: Final = 2
 """Factor on the bytes of larger stacks for the memory they need: the loop works on a copy of the arrays it is given."""

@@ -6,13 +6,13 @@ programs that were made with the values as they are now; if a value changes back
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from hlobatch.analysis.surroundings import Surroundings
 from hlobatch.runtime.plan import Executables, Plan
 from hlobatch.runtime.shortcuts import Shortcuts
+from hlobatch.typing import Arrays
 
 MOST_KEPT: Final = 8
 """Number of earlier states of these values for which programs are kept. Chosen by judgement (2026-11), not measured."""
@@ -40,7 +40,7 @@ class Made:
         """Whether all values that are read from outside are as they were."""
         return self.surroundings is None or self.surroundings.are_as_before()
 
-    def add(self, key: Any, plan: Plan, values: Sequence[Any]) -> None:
+    def add(self, key: Any, plan: Plan, values: Arrays) -> None:
         """Keep a plan; ``values`` are the roots of what it reads from outside, to which making it may have added."""
         self.plans[key] = plan
         self.executables.append(plan.executables)
@@ -59,7 +59,7 @@ class Kept:
     latest: Made = field(default_factory=Made)
     earlier: list[Made] = field(default_factory=list)
 
-    def find(self, values: Sequence[Any]) -> Made:
+    def find(self, values: Arrays) -> Made:
         """The programs made for the values that some functions and objects read now; empty if these are new."""
         if not self.latest.is_current():
             now = Surroundings(values)

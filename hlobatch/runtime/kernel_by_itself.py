@@ -25,6 +25,7 @@ from hlobatch.runtime.leaving import in_a_stretch, is_in_a_daemon
 from hlobatch.runtime.places import has_several_devices
 from hlobatch.runtime.plan import Plan
 from hlobatch.runtime.stops import interruption
+from hlobatch.typing import Arrays
 
 CALLS_FROM_PYTHON: Final = 3
 """Calls with the same types and stacks, besides the first, before the call is compiled, which takes as long as hundreds
@@ -32,7 +33,6 @@ of them. Chosen by judgement (2026-11): if the size differs in each call, nothin
 """
 MOST_MISTAKEN: Final = 2
 """Calls with other types that a run finds out by itself. Each takes a millisecond, for JAX begins to trace."""
-Arrays = Sequence[Any]
 Run = Callable[[Arrays], Any]
 UNKNOWN: Final = object()
 """What a run of a call of unknown types returns if the types are others than its own, or it does not know yet."""

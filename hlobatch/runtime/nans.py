@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -26,6 +26,7 @@ from hlobatch.ir.physical import rebuild
 from hlobatch.ir.program import Program
 from hlobatch.ir.types import grouped
 from hlobatch.runtime.plan import Plan
+from hlobatch.typing import Arrays
 
 MOST_STATEMENTS_RUN_AGAIN: Final = 100_000
 """Largest number of statements to run again: some ten seconds of them."""
@@ -38,7 +39,7 @@ def not_looking() -> Iterator[None]:
         yield
 
 
-def check(plan: Plan, inputs: Sequence[Any], results: Sequence[Any]) -> None:
+def check(plan: Plan, inputs: Arrays, results: Arrays) -> None:
     """Check results for NaN or infinity, as JAX is set to do.
 
     Args:
@@ -87,7 +88,7 @@ class _FoundError(Exception):
         self.op = op
 
 
-def _first(plan: Plan, inputs: Sequence[Any], lane: int, is_bad: Callable[[Any], Any]) -> PrimOp | None:
+def _first(plan: Plan, inputs: Arrays, lane: int, is_bad: Callable[[Any], Any]) -> PrimOp | None:
     """The first operation of a lane that gives a NaN or infinity; None if it is not found within the limit."""
     own = [array if is_shared else array[lane] for array, is_shared in zip(inputs, plan.input_shared, strict=True)]
     values = list(map(rebuild, grouped(own, plan.in_types), plan.in_types))

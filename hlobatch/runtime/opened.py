@@ -13,6 +13,7 @@ from hlobatch.gradients.closures import with_captured_as_inputs
 from hlobatch.ir.ops import LogOp, Op
 from hlobatch.ir.program import Program
 from hlobatch.runtime.plan import Plan, Reverse
+from hlobatch.typing import Arrays
 
 
 def derived(plan: Plan, program: Program, shared: frozenset[str], inputs: tuple[int, ...] | None = None) -> Plan:
@@ -38,13 +39,13 @@ def quiet(plan: Plan) -> Plan:
     return found
 
 
-def split(plan: Plan, operands: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
+def split(plan: Plan, operands: Arrays) -> tuple[Sequence[Any], Sequence[Any]]:
     """The captured arrays and the inputs, from the operands of a run."""
     count = len(plan.captures.arrays)
     return operands[:count], operands[count:]
 
 
-def with_captured(plan: Plan, other: Plan, captured: Sequence[Any]) -> list[Any]:
+def with_captured(plan: Plan, other: Plan, captured: Arrays) -> list[Any]:
     """Values of the arrays that a plan captures, in its order.
 
     Args:
@@ -68,7 +69,7 @@ class Opened(NamedTuple):
     plan: Plan
     places: tuple[int, ...]
 
-    def operands(self, like: Plan, operands: Sequence[Any]) -> list[Any]:
+    def operands(self, like: Plan, operands: Arrays) -> list[Any]:
         """The operands of this plan, from the operands of the other."""
         captured, inputs = split(like, operands)
         return [*with_captured(self.plan, like, captured), *inputs, *(captured[i] for i in self.places)]
@@ -85,7 +86,7 @@ class Opened(NamedTuple):
         return [nothing] * len(self.plan.captures.arrays) + [*inputs, *(captured[i] for i in self.places)]
 
 
-def _opened(plan: Plan, arrays: Sequence[Any]) -> Reverse | None:
+def _opened(plan: Plan, arrays: Arrays) -> Reverse | None:
     """The ``cotangents_of`` of a plan in which some captured arrays are inputs; None if it computes no cotangents."""
     of = plan.cotangents_of
     if of is None:

@@ -13,12 +13,13 @@ import jax
 import jax.numpy as jnp
 
 from hlobatch._jax import is_tracer
+from hlobatch.typing import Arrays
 
 Part = Callable[[Sequence[Any]], tuple[list[Any], list[Any]]]
 """Maps the inputs of a part to results of single inputs, ``[part, ...]``, and to sums over the part."""
 
 
-def in_parts(run: Part, inputs: Sequence[Any], shared: Sequence[bool], most: int) -> tuple[list[Any], list[Any]]:
+def in_parts(run: Part, inputs: Arrays, shared: Sequence[bool], most: int) -> tuple[list[Any], list[Any]]:
     """The results of a run for a batch.
 
     Args:
@@ -53,18 +54,18 @@ def _joined(parts: Sequence[tuple[list[Any], list[Any]]]) -> tuple[list[Any], li
     return together, sums
 
 
-def _scanned(run: Part, inputs: Sequence[Any], shared: Sequence[bool], parts: int) -> tuple[list[Any], list[Any]]:
+def _scanned(run: Part, inputs: Arrays, shared: Sequence[bool], parts: int) -> tuple[list[Any], list[Any]]:
     """The results inside a computation that JAX is tracing, as a ``scan`` over the parts."""
     divided = [x if s else x.reshape((parts, -1, *x.shape[1:])) for x, s in zip(inputs, shared, strict=True)]
     of_parts = [x for x, s in zip(divided, shared, strict=True) if not s]
 
-    def of(some: Sequence[Any]) -> list[Any]:
+    def of(some: Arrays) -> list[Any]:
         supply = iter(some)
         return [x if s else next(supply) for x, s in zip(divided, shared, strict=True)]
 
     first, total = run(of([x[0] for x in of_parts]))
 
-    def step(sums: list[Any], some: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    def step(sums: list[Any], some: Arrays) -> tuple[list[Any], list[Any]]:
         own, more = run(of(some))
         return list(map(add, sums, more)), own
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -10,6 +9,7 @@ import jax
 
 from hlobatch._jax import is_key, words_of
 from hlobatch.runtime.plan import Plan
+from hlobatch.typing import Arrays
 
 
 @cache
@@ -26,7 +26,7 @@ def placed_like(aval: jax.ShapeDtypeStruct, array: Any) -> jax.ShapeDtypeStruct:
     return aval if place is None else jax.ShapeDtypeStruct(aval.shape, aval.dtype, sharding=place)
 
 
-def devices_of(plan: Plan, inputs: Sequence[Any]) -> frozenset[Any]:
+def devices_of(plan: Plan, inputs: Arrays) -> frozenset[Any]:
     """The devices of the captured arrays and the inputs; empty if this machine has one device."""
     if not has_several_devices():
         return frozenset()

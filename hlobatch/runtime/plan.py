@@ -36,6 +36,7 @@ from hlobatch.strategy.plan_run import plan_run
 from hlobatch.strategy.state import States
 from hlobatch.strategy.strategy import Strategy
 from hlobatch.strategy.widths import widths
+from hlobatch.typing import Arrays
 
 LEAST_BYTES_SHARED: Final = 256 * 1024
 """Bytes from which threads read one array, which is in their common cache, instead of computing one each."""
@@ -297,11 +298,11 @@ class Plan:
         """Number of arrays that a run returns, the values of exceptions included."""
         return len(self.result_avals(1))
 
-    def result(self, arrays: Sequence[Any]) -> Any:
+    def result(self, arrays: Arrays) -> Any:
         """The user's result, from the arrays that a run returns."""
         return user_value(list(arrays[: len(self.out_type.tensor_leaves)]), self.out_type)
 
-    def batch_size(self, arrays: Sequence[Any]) -> Any:
+    def batch_size(self, arrays: Arrays) -> Any:
         """The size of the batch in the input arrays."""
         return arrays[self.batch_size_position].shape[0]
 

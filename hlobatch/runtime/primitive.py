@@ -51,6 +51,7 @@ from hlobatch.runtime.stops import stop_error
 from hlobatch.strategy.options import KERNELS
 from hlobatch.strategy.strategy import Strategy
 from hlobatch.targets.registry import target_of
+from hlobatch.typing import Arrays
 
 run_p = Primitive("hlobatch_run")
 run_p.multiple_results = True
@@ -58,12 +59,12 @@ guard_p = Primitive("hlobatch_guard")
 guard_p.multiple_results = True
 
 
-def _inputs(plan: Plan, operands: Sequence[Any]) -> Sequence[Any]:
+def _inputs(plan: Plan, operands: Arrays) -> Sequence[Any]:
     start = len(plan.captures.arrays)
     return operands[start : start + len(plan.input_shared)]
 
 
-def run_within(plan: Plan, inputs: Sequence[Any], captured: Sequence[Any] | None = None) -> list[Any]:
+def run_within(plan: Plan, inputs: Arrays, captured: Arrays | None = None) -> list[Any]:
     """A whole run as part of another computation: ``[results…, stopped, status]``.
 
     Its strategy is chosen when the computation is lowered, for a platform and its devices.
@@ -230,7 +231,7 @@ run_p.def_impl(_run_impl)
 mlir.register_lowering(run_p, _run_lowering)
 
 
-def _run_batching(operands: Sequence[Any], dims: Sequence[Any], *, plan: Plan, **params: Any) -> Any:
+def _run_batching(operands: Arrays, dims: Sequence[Any], *, plan: Plan, **params: Any) -> Any:
     """Batching rule: ``jax.vmap`` of a batch is a larger batch."""
     if params["shared_given"] or params["resume"] or params["keep_state"]:
         raise HloBatchError("a part of a run cannot be mapped", help="map the function itself.")
@@ -342,7 +343,7 @@ guard_p.def_impl(_guard_impl)
 mlir.register_lowering(guard_p, _guard_lowering)
 
 
-def _guard_batching(operands: Sequence[Any], dims: Sequence[Any], *, plan: Plan) -> Any:
+def _guard_batching(operands: Arrays, dims: Sequence[Any], *, plan: Plan) -> Any:
     *results, stopped, status = operands
     if dims[-2] is not NOT_MAPPED:
         stopped = jnp.max(stopped)

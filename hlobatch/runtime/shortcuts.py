@@ -26,6 +26,7 @@ from hlobatch.runtime.execute import prepared
 from hlobatch.runtime.kernel_by_itself import UNKNOWN, Prepared
 from hlobatch.runtime.places import has_several_devices
 from hlobatch.runtime.plan import Plan
+from hlobatch.typing import Arrays
 
 _AROUND: Final = 3
 """Nodes of the pytree of a call's arguments besides array leaves: the pair, the positional tuple, the keyword dict."""
@@ -46,7 +47,7 @@ class Shortcuts:
     of_arrays: dict[Any, tuple[Any, Prepared]] = field(default_factory=dict)
     run_if_alike: Run | None = None
 
-    def called(self, args: Sequence[Any]) -> Any:
+    def called(self, args: Arrays) -> Any:
         """The user's result of a call without keywords while nothing is traced; ``UNKNOWN`` if it has no shortcut."""
         if self.run_if_alike is not None:
             result = self.run_if_alike(args)
@@ -61,7 +62,7 @@ class Shortcuts:
         self.run_if_alike = found.run_if_alike
         return found.run(args)
 
-    def look_up(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, list[Any], Run | None]:
+    def look_up(self, args: Arrays, kwargs: Mapping[str, Any]) -> tuple[Any, list[Any], Run | None]:
         """A call's key (None if it can have no shortcut), its arrays as stored, and its prepared run, or None."""
         leaves, treedef = jax.tree.flatten((args, kwargs))
         if len(kwargs) > 1:
@@ -83,7 +84,7 @@ class Shortcuts:
         key = (treedef, _metadata(treedef, leaves), tuple(described), tracing_context())
         return key, leaves, self.runs.get(key)
 
-    def remember(self, key: Any, leaves: Sequence[Any], call: Call, plan: Plan) -> None:
+    def remember(self, key: Any, leaves: Arrays, call: Call, plan: Plan) -> None:
         """Keep a prepared run for a call that was made, if the call's arrays were passed on unchanged."""
         if key is None or call.size == 0 or not call.is_fixed or len(leaves) != len(call.arrays):
             return
@@ -102,7 +103,7 @@ class Shortcuts:
         self.run_if_alike = None
 
 
-def _metadata(treedef: Any, leaves: Sequence[Any]) -> tuple[Any, ...]:
+def _metadata(treedef: Any, leaves: Arrays) -> tuple[Any, ...]:
     """The static data of the nodes of a call's pytree, such as dataclass fields; empty for positional arrays alone."""
     return () if treedef.num_nodes == len(leaves) + _AROUND else metadata_of(treedef)
 

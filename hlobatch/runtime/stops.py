@@ -11,6 +11,7 @@ from hlobatch.diagnostics import Interrupted, LaneError, StepLimitError, TimeLim
 from hlobatch.ir.failures import failed
 from hlobatch.ir.fate import Fate, stop_of
 from hlobatch.runtime.plan import Plan
+from hlobatch.typing import Arrays
 
 
 def stop_error(
@@ -19,7 +20,7 @@ def stop_error(
     *,
     in_jit: bool = False,
     depth: int = 0,
-    results: Sequence[Any] | None = None,
+    results: Arrays | None = None,
     details: Sequence[Any] = (),
     is_full: bool = False,
 ) -> LaneError:
@@ -74,7 +75,7 @@ def stop_error(
     return stop.error(message, place, lanes=stop.lanes, outputs=outputs, unfinished=stop.unfinished, help=advice)
 
 
-def out_of_time(plan: Plan, status: Any, results: Sequence[Any] | None) -> TimeLimitError:
+def out_of_time(plan: Plan, status: Any, results: Arrays | None) -> TimeLimitError:
     """The error for a run that reached its time limit, given the status of each input and the results."""
     unfinished = np.flatnonzero(np.asarray(status)).tolist()
     done = len(status) - len(unfinished)
@@ -87,7 +88,7 @@ def out_of_time(plan: Plan, status: Any, results: Sequence[Any] | None) -> TimeL
     )
 
 
-def interruption(plan: Plan, status: Any, results: Sequence[Any] | None) -> Interrupted:
+def interruption(plan: Plan, status: Any, results: Arrays | None) -> Interrupted:
     """The error for a run that the user interrupted, given the status of each input and the results."""
     return interruption_of(plan.name, status, None if results is None else plan.result(results))
 

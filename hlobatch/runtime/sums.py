@@ -38,6 +38,7 @@ from hlobatch.runtime.places import devices_of
 from hlobatch.runtime.plan import Plan
 from hlobatch.runtime.primitive import call_of_kernel, is_kernel_here, reported
 from hlobatch.targets.registry import target_of
+from hlobatch.typing import Arrays
 
 MOST_BYTES_OF_ROWS: Final = 1 << 24
 """Bytes of the rows that a run returns, one for each input, to be summed over the batch; a larger batch runs in parts.
@@ -48,7 +49,7 @@ sums_p = Primitive("hlobatch_sums")
 sums_p.multiple_results = True
 
 
-def results_with_sums(plan: Plan, captured: Sequence[Any], inputs: Sequence[Any], summed: tuple[int, ...]) -> list[Any]:
+def results_with_sums(plan: Plan, captured: Arrays, inputs: Arrays, summed: tuple[int, ...]) -> list[Any]:
     """The results of a run, some of them summed over the batch.
 
     Args:
@@ -102,7 +103,7 @@ def _at_once(*operands: Any, plan: Plan, summed: tuple[int, ...]) -> list[Any]:
     return [jnp.sum(x, 0) if i in summed else x for i, x in enumerate(results)]
 
 
-def _by_loop(plan: Plan, summed: tuple[int, ...], operands: Sequence[Any]) -> list[Any]:
+def _by_loop(plan: Plan, summed: tuple[int, ...], operands: Arrays) -> list[Any]:
     """The results for concrete arrays, by XLA's loop."""
     _, inputs = split(plan, operands)
     size = plan.batch_size(inputs)
@@ -133,7 +134,7 @@ def _in_rows(plan: Plan, summed: tuple[int, ...], wanted: Plan | None = None) ->
         captured, inputs = split(plan, operands)
         captured = with_captured(wanted, plan, captured)
 
-        def part(some: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        def part(some: Arrays) -> tuple[list[Any], list[Any]]:
             results = results_of(wanted, captured, some)
             own = [x for i, x in enumerate(results) if i not in summed]
             return own, [results[i] if i in are_there else jnp.sum(results[i], 0) for i in summed]
@@ -172,7 +173,7 @@ def _lowering(ctx: Any, *operands: Any, plan: Plan, summed: tuple[int, ...]) -> 
         return lower_as_jax(ctx, run, operands)
 
 
-def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, plan: Plan, summed: tuple[int, ...]) -> Any:
+def _jvp(primals: Arrays, tangents: Arrays, *, plan: Plan, summed: tuple[int, ...]) -> Any:
     return jvp_of(_in_rows(plan, summed), primals, tangents)
 
 
@@ -180,7 +181,7 @@ def _linearize(has_tangent: Sequence[bool], *operands: Any, plan: Plan, summed: 
     return linearize_of(_in_rows(plan, summed), has_tangent, operands)
 
 
-def _batching(operands: Sequence[Any], dims: Sequence[Any], *, plan: Plan, summed: tuple[int, ...]) -> Any:
+def _batching(operands: Arrays, dims: Sequence[Any], *, plan: Plan, summed: tuple[int, ...]) -> Any:
     return batched(_in_rows(plan, summed), operands, dims)
 
 
