@@ -192,7 +192,7 @@ def _judged(plan: Plan) -> Verdict:
     verdict = target.judge(plan.programs.of_a_lane)
     if options.max_steps is None:
         return verdict
-    return verdict._replace(few=0, many=None)  # the steps of a lane by itself are others
+    return verdict._replace(few=0)  # the steps of a lane by itself are others
 
 
 def _made(shape: Shape, *, counts: bool, sums: bool) -> Any:

@@ -12,8 +12,7 @@ from hlobatch.analysis.machine_flow import repeated_blocks
 from hlobatch.analysis.updates import taken_as_a_whole_by
 from hlobatch.ir.physical import elements
 from hlobatch.ir.program import Program
-from hlobatch.ir.program import VariableAllocation as Alloc
-from hlobatch.targets.work import Work
+from hlobatch.targets.work import Work, largest_of_lanes
 
 
 class Verdict(NamedTuple):
@@ -24,7 +23,6 @@ class Verdict(NamedTuple):
         reason: The reason, in words.
         is_gang: Whether that code runs several lanes at once, in the vectors of a thread.
         few: Largest size of a batch for which each lane runs by itself whatever the other fields say.
-        many: Smallest size of a batch for which each lane runs by itself; None if there is none.
         few_in_loop: Whether batches up to ``few`` run in XLA's loop instead, which calls LAPACK for them.
     """
 
@@ -32,7 +30,6 @@ class Verdict(NamedTuple):
     reason: str
     is_gang: bool = False
     few: int = 0
-    many: int | None = None
     few_in_loop: bool = False
 
     def of_batch(self, size: Any) -> Verdict:
@@ -43,8 +40,6 @@ class Verdict(NamedTuple):
             return Verdict(False, "LAPACK is faster for few lanes")
         if size <= self.few:
             return Verdict(True, f"up to {self.few:,} lanes come to their end sooner one after the other")
-        if self.many is not None and size >= self.many:
-            return Verdict(True, f"a loop over {self.many:,} lanes or more would fetch their matrices in each turn")
         return self
 
 
@@ -73,6 +68,10 @@ class LaneCosts:
         product: The cost in XLA's loop of a multiplication in a contraction; a library does many at a time.
         function: The cost of a function of a float.
         own_product: The cost in a lane by itself of a multiplication in a contraction.
+        own_matrix_product: The same cost if the matrix is the lane's own. XLA's loop, which fetches the matrices of all
+            lanes in each turn, has no such advantage of many lanes as with a matrix that they share: conjugate
+            gradients take it 1.0 to 1.2 times as long as lanes by themselves with 40 rows, 1.5 to 2.5 times with 64
+            to 200, and up to 10 times if the matrices do not stay in a cache (2026-11).
         own_place: The cost in a lane by itself of a read or update by index.
         own_saved: The cost in a lane by itself of pushing or popping an element.
         call: The cost in XLA's loop of a call of LAPACK for each lane, besides its multiplications.
@@ -108,15 +107,6 @@ class LaneCosts:
         few_of_a_gang: Largest number of inputs for which lanes one after the other are as fast as a gang, most of whose
             lanes would be idle.
         few_of_arrays: The same number for programs with arrays, stacks or accesses by index.
-        core_elements: Elements of 32 bits that the largest cache of a core holds. If matrices of all lanes have more,
-            XLA's loop fetches them in each turn, and a lane by itself only once.
-        own_matrix: Smallest number of elements of a lane's matrix for which this is taken into account. The loop of
-            conjugate gradients takes 1.4 to 2.4 times as long as lanes by themselves with matrices of 64 × 64 to
-            200 × 200 that fill the cache twice or more, 0.5 to 0.7 times if they fit in it, and the same time with
-            40 × 40, on two cores with 2 MB each (2026-11).
-        own_products: Largest number of multiplications per element of the largest variable for which that variable is
-            taken to be such a matrix. More multiplications come from a matrix that all lanes share and whose product is
-            long, as in a regression; chosen by judgement (2026-11).
         gang_gain: The ratio of the cost of XLA's loop to that of a gang from which a gang is chosen.
     """
 
@@ -130,6 +120,7 @@ class LaneCosts:
     product: float = 0.06
     function: float = 20
     own_product: float = 0.09
+    own_matrix_product: float = 0.05
     own_place: float = 1
     own_saved: float = 2
     call: float = 330
@@ -150,9 +141,6 @@ class LaneCosts:
     gang_rows: int = 32
     few_of_a_gang: int = 4
     few_of_arrays: int = 12
-    core_elements: int = 1 << 19
-    own_matrix: int = 1 << 12
-    own_products: int = 8
     gang_gain: float = 1.05
 
     @property
@@ -186,7 +174,8 @@ class LaneCosts:
 
     def of_lane(self, work: Work) -> float:
         """The cost of one lane's work in a lane by itself."""
-        wide = (work.wide + self.function * work.polynomials) / self.vector + self.own_product * work.products
+        wide = (work.wide + self.function * work.polynomials) / self.vector
+        wide += self.own_product * (work.products - work.own_products) + self.own_matrix_product * work.own_products
         wide += self.own_call * work.calls + self.factored * work.factored_in_lane
         numbers = work.whole + work.floats + wide + self.function * work.functions
         return numbers + self.own_place * (work.reads + work.updates) + self.own_saved * (work.saved + work.taped)
@@ -204,9 +193,7 @@ class LaneCosts:
         many = self._of_many(work, blocks, fits_gangs=fits_gangs)
         if many.is_gang:
             return many
-        fetched = largest >= self.own_matrix and largest <= work.products <= self.own_products * largest
-        few = int(self.turn / max(self.of_lane(work), 1))
-        return many._replace(few=few, many=self.core_elements // largest + 1 if fetched else None)
+        return many._replace(few=int(self.turn / max(self.of_lane(work), 1)))
 
     def _fit_a_gang(self, program: Program, largest: int) -> bool:
         """Whether the arrays of a gang's lanes are small enough for caches."""
@@ -253,9 +240,3 @@ class LaneCosts:
         loop = loop * self.idle + self.product * work.products
         loop += self.read * work.reads + self.update * work.updates + self.saved * work.saved
         return loop / max(self.of_gang(work), 1e-9)
-
-
-def largest_of_lanes(program: Program) -> int:
-    """The number of elements of the largest variable that is not shared."""
-    own = [kind for v, kind in program.var_defs.items() if program.alloc(v) is not Alloc.SHARED]
-    return max((elements(kind) for kind in own), default=0)

@@ -27,6 +27,10 @@ FILLS: Final = ("broadcast_in_dim", "iota")
 """Primitives that compute nothing: the memory of an empty list, and numbers that are compared with its length."""
 LEAST_ELEMENTS_IN_VECTORS: Final = 8
 """Elements of an array of one lane from which its operations are vectorized."""
+MOST_PRODUCTS_WITH_OWN: Final = 8
+"""Largest number of multiplications per element of the largest variable for which that variable is taken to be a matrix
+of the lane's own. More multiplications come from a matrix that all lanes share and whose product is long, as in a
+regression; chosen by judgement (2026-11)."""
 FACTORED: Final = {
     "cholesky": (1 / 6, 0.6),
     "lu": (1 / 3, 0.6),
@@ -52,6 +56,7 @@ class Work:
         wide_functions: The part of ``functions`` that is in arrays with enough elements for vectors.
         polynomials: Elements of such functions that are computed in vectors, also by a lane's code.
         products: Multiplications of contractions.
+        own_products: The part of them with a matrix of the lane's own, to which no other lane has access.
         wide: Other operations of any kind, on arrays with enough elements for vectors.
         reads: Number of reads by index.
         updates: Number of updates by index.
@@ -70,6 +75,7 @@ class Work:
     wide_functions: float = 0
     polynomials: float = 0
     products: float = 0
+    own_products: float = 0
     wide: float = 0
     reads: float = 0
     updates: float = 0
@@ -94,6 +100,9 @@ class Work:
             moved = [v for op in block.ops for v in op.moved if program.alloc(v) is Alloc.FULL]
             work.saved += sum(elements(program.var_defs[v]) for v in moved if not is_tape(v))
             work.taped += sum(elements(program.var_defs[v]) for v in moved if is_tape(v))
+        largest = largest_of_lanes(program)
+        if largest <= work.products <= MOST_PRODUCTS_WITH_OWN * largest:
+            work.own_products = work.products
         return work
 
     @property
@@ -146,3 +155,9 @@ def equations_of(jaxpr: Any) -> Iterator[Any]:
                 yield from equations_of(one)
         else:
             yield equation
+
+
+def largest_of_lanes(program: Program) -> int:
+    """The number of elements of the largest variable that is not shared."""
+    own = [kind for v, kind in program.var_defs.items() if program.alloc(v) is not Alloc.SHARED]
+    return max((elements(kind) for kind in own), default=0)

@@ -792,8 +792,8 @@ def test_how_many_lanes_are_few() -> None:
     assert few(newton, x[:, 0, 0], costs=LaneCosts()) == LaneCosts().few_of_a_gang
 
 
-def test_large_matrices_of_each_lane() -> None:
-    """Those that do not stay in a cache, XLA's loop fetches in each turn."""
+def test_matrices_of_each_lane() -> None:
+    """XLA's loop fetches them in each turn; a matrix that lanes share it fetches once for all of them."""
 
     def power(m, n):
         x = jnp.ones(m.shape[0])
@@ -802,14 +802,15 @@ def test_large_matrices_of_each_lane() -> None:
             n = n - 1
         return x
 
-    def by_themselves(size: int, lanes: int) -> bool:
-        given = np.ones((2, size, size), np.float32), np.ones(2, np.int32)
-        verdict = LaneCosts().judge(hb.batch(power).trace(*given).plan.programs.of_a_lane).of_batch(lanes)
-        return verdict.by_themselves and not verdict.is_gang
+    def by_themselves(size: int, *, is_shared: bool = False) -> bool:
+        m, n = np.ones((2, size, size), np.float32), np.ones(2, np.int32)
+        batched = hb.batch(power, in_axes=(None if is_shared else 0, 0))
+        verdict = LaneCosts().judge(batched.trace(m[0] if is_shared else m, n).plan.programs.of_a_lane)
+        return verdict.of_batch(1_000).by_themselves and not verdict.is_gang
 
-    assert by_themselves(100, 100)
-    assert not by_themselves(100, 30)
-    assert not by_themselves(40, 1_000)
+    assert by_themselves(40)
+    assert by_themselves(100)
+    assert not by_themselves(600, is_shared=True)
 
 
 def test_rows_of_a_matrix_of_each_lane() -> None:

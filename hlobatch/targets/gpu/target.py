@@ -29,11 +29,11 @@ from hlobatch.kernels.module import KernelModule
 from hlobatch.kernels.processors import NVPTX, Processor
 from hlobatch.targets.gpu import code
 from hlobatch.targets.gpu.forms import Forms, form_of
-from hlobatch.targets.lanes import Verdict, largest_of_lanes
+from hlobatch.targets.lanes import Verdict
 from hlobatch.targets.loop import LoopCosts
 from hlobatch.targets.profile import h100, own
 from hlobatch.targets.target import Form, Target
-from hlobatch.targets.work import Work
+from hlobatch.targets.work import Work, largest_of_lanes
 
 GPU: Final = "gpu"
 """JAX's name of the platform of all GPUs."""
