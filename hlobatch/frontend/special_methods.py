@@ -29,12 +29,14 @@ from hlobatch.frontend.own_methods import own_method
 
 _EQ: Final = "__eq__"
 _NE: Final = "__ne__"
+_POW: Final = "pow"
+_BINARY: Final = {**BINARY, ast.Pow: _POW}
 
 
 def operation(node: ast.AST) -> tuple[tuple[str, ...], str, Sequence[ast.expr]] | None:
     """The methods that Python may call for an expression, its operation, and its operands; None if it calls none."""
     match node:
-        case ast.BinOp(left, op, right) if name := BINARY.get(type(op)):
+        case ast.BinOp(left, op, right) if name := _BINARY.get(type(op)):
             return (f"__{name}__",), name, (left, right)
         case ast.UnaryOp(op, operand) if name := UNARY.get(type(op)):
             return (f"__{name}__",), name, (operand,)
@@ -51,7 +53,7 @@ def operation(node: ast.AST) -> tuple[tuple[str, ...], str, Sequence[ast.expr]] 
 
 def augmented(node: ast.AugAssign) -> tuple[tuple[str, ...], str] | None:
     """The methods that Python may call for ``target += value``, and the operation; None if there are none."""
-    name = BINARY.get(type(node.op))
+    name = _BINARY.get(type(node.op))
     return None if name is None else ((f"__i{name}__", f"__{name}__"), f"{name}=")
 
 
@@ -68,8 +70,9 @@ def method(name: str, *operands: Any) -> Callable[..., Any]:
     for special in (*in_place, *_SPECIALS.get(name, (f"__{operator}__",))):
         if own := own_method(value, special):
             return own
-    if in_place:
+    if in_place and operator != _POW:
         return functools.partial(python_numbers.augment, operator)
+    name = operator if in_place else name
     return functools.partial(_MEANINGS.get(name, functools.partial(python_numbers.operate, name)))
 
 
@@ -90,4 +93,5 @@ _MEANINGS: Final[dict[str, Callable[..., Any]]] = {
     "getitem": item,
     "len": functools.partial(call, len),
     "truth": batched_builtins.truth,
+    _POW: functools.partial(python_numbers.power, may_be_negative=True),
 }

@@ -52,6 +52,12 @@ class Number:
             self.n += other.n
         return self
 
+    def __pow__(self, exponent: Any) -> Any:
+        result = Number(1)
+        while exponent > 0:
+            result, exponent = Number(result.n * self.n), exponent - 1
+        return result
+
     def __neg__(self) -> Any:
         return Number(0) if self.n > 2 else Number(-self.n)
 
@@ -109,6 +115,12 @@ def arithmetic(x: Any) -> Any:
     return (Number(x) + Number(1) * (x - 2)).n, (-Number(x)).n
 
 
+def powers(x: Any) -> Any:
+    number = Number(2)
+    number **= x
+    return (Number(3) ** x).n, number.n, (x + 1) ** 2, 0.5**x
+
+
 def in_place(x: Any) -> Any:
     number = Number(5)
     number += Number(x)
@@ -161,6 +173,7 @@ FUNCTIONS = [
     properties,
     comparisons,
     arithmetic,
+    powers,
     in_place,
     items,
     items_that_are_counted,
