@@ -1,14 +1,16 @@
-"""Bayesian logistic regression with 100 chains of the library's sampler, in under two minutes.
+"""Two posteriors, each with 100 chains of the library's sampler, in under two minutes.
 
-Run with `make demo`. It samples the posterior of 100 coefficients given 10,000 data points by
-`hlobatch.mcmc`, compares the draws with the coefficients that made the data and the speed with
-blackjax, and shows that its kernel, exported and loaded, gives the same draws.
+Run with `make demo`. It samples by `hlobatch.mcmc`:
 
-Neighboring regressors are correlated, by an amount at which, with the step size and the metric that
-the warm-up learns, some trajectories double once more than the others. Chains in lockstep lose
-time on this, since each draw lasts as long as the longest of its trajectories. If nearly all
-trajectories are equally long, as with `--correlation 0.8` or `0.87`, there is nothing to gain, and
-blackjax is a tenth faster.
+- a logistic regression: the posterior of 100 coefficients given 10,000 data points. The draws are compared with the
+  coefficients that made the data, and the sampler's kernel, exported and loaded, gives the same draws.
+- eight schools, a small hierarchical model, whose posterior is known from quadrature.
+
+The speed is compared with blackjax, whose chains are in lockstep under `jax.vmap`: each draw lasts as long as the
+longest of all trajectories. How much time they lose depends on how much trajectories differ. In the regression nearly
+all are equally long at most step sizes, and each gradient is much work, so that there is little to gain, or nothing. In
+eight schools they differ, at every step size. So that the comparison does not depend on which step size the warm-up
+happens to find, it is made at three, spread evenly over a factor of two: half the step size means one doubling more.
 
 Reference:
     Radul et al., "Automatically batching control-intensive programs for modern accelerators",
@@ -16,10 +18,12 @@ Reference:
 """
 
 import argparse
+import itertools
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+import warnings
+from functools import partial
 from pathlib import Path
 
 import jax
@@ -33,6 +37,10 @@ from examples.normal_approximation import find_mode, scatter
 from hlobatch import mcmc
 
 Floats = NDArray[np.float64]
+
+STEP_FACTORS = (2 ** (-2 / 3), 2 ** (-1 / 3), 1.0)
+"""The step sizes that are compared, as multiples of that of the warm-up, which is the largest: steps that are too long
+diverge."""
 
 NUM_SHOWN = 8
 """Coefficients in the table."""
@@ -48,59 +56,24 @@ NORMAL_QUANTILE_95 = 1.6449
 """The posterior of 10,000 data points is close to normal: 90 % of it is within this number of sds."""
 
 
-@dataclass(frozen=True)
-class Run:
-    """The result and cost of a sampler's timed part.
-
-    Attributes:
-        draws: `Float[ndarray, "chains draws dim"]`.
-        gradients: The number of gradients that some chain needed, over all chains.
-        executions: The number of executions of the batched gradient, each for all chains; None if not counted.
-        seconds: Seconds of wall time, without compilation and warm-up.
-    """
-
-    draws: Floats
-    gradients: int
-    executions: float | None
-    seconds: float
-
-    @property
-    def utilization(self) -> str:
-        """Share of the computed gradients that some chain needed."""
-        if self.executions is None:
-            return "not counted"
-        return f"{self.gradients / (self.executions * len(self.draws)):.0%}"
-
-
 def main() -> None:
     options = parse_options()
-    target = targets.logistic_regression(options.data, options.dim, correlation=options.correlation)
-    print(f"Logistic regression: {options.data:,} data points, {options.dim} coefficients")
+    regression = targets.logistic_regression(options.data, options.dim, correlation=options.correlation)
+    print(f"Logistic regression: {options.data:,} data points, {options.dim} coefficients; {options.chains} chains")
     # Chains start at the mode, plus twice the spread of the posterior.
-    mode, precision = find_mode(target.log_density, options.dim)
+    mode, precision = find_mode(regression.log_density, options.dim)
     starts = scatter(mode, precision, options.chains, spread=2.0)
-    print(f"No-U-Turn Sampler: {options.chains} chains\n")
+    runs = sampled(regression.log_density, starts, options.draws, options)
+    show_coefficients(regression, draws_of(runs))
+    show_speed(runs, by_blackjax(regression.log_density, runs, options.max_depth))
+    show_export(regression, runs[-1], options.max_depth)
 
-    settings = {"progress": show_progress, "max_depth": options.max_depth}
-    warm = mcmc.sample(
-        target.log_density, starts, jax.random.key(1), num_warmup=options.warmup, num_samples=0, **settings
-    )
-    print(f"compiling and {options.warmup} draws of warm-up: {warm.seconds:.1f} s")
-    result = mcmc.sample(
-        target.log_density, starts, jax.random.key(1), num_samples=options.draws, state=warm.state, **settings
-    )
-    step_size = float(result.step_size[0])
-    divergences = int(result.stats["diverging"].sum())
-    print(
-        f"step size {step_size:.3f}, acceptance {result.stats['acceptance_rate'].mean():.2f}, "
-        f"divergent trajectories {divergences}\n"
-    )
-    draws = np.asarray(result.draws, np.float64)
-    run = Run(draws, int(result.stats["n_steps"].sum()), None, result.seconds)
-
-    show_posterior(target, run.draws)
-    show_speed(run, run_blackjax(target, warm, options.max_depth, options.draws))
-    show_export(target, result, options.max_depth)
+    schools = targets.eight_schools()
+    print(f"\nEight schools: {len(schools.names)} parameters; {options.chains} chains")
+    starts = scatter(schools.mean, np.diag(schools.sd**-2.0), options.chains, spread=2.0)
+    runs = sampled(schools.log_density, starts, options.schools_draws, options)
+    show_moments(schools, draws_of(runs))
+    show_speed(runs, by_blackjax(schools.log_density, runs, options.max_depth))
 
 
 def parse_options() -> argparse.Namespace:
@@ -108,12 +81,36 @@ def parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--chains", type=int, default=100)
     parser.add_argument("--warmup", type=int, default=60, help="draws of each chain to adapt by")
-    parser.add_argument("--draws", type=int, default=60, help="of each chain")
+    parser.add_argument("--draws", type=int, default=20, help="of each chain, for each of three step sizes")
+    parser.add_argument("--schools-draws", type=int, default=1_000, help="the same, for eight schools")
     parser.add_argument("--data", type=int, default=10_000)
     parser.add_argument("--dim", type=int, default=100)
     parser.add_argument("--correlation", type=float, default=0.82, help="of neighboring regressors")
     parser.add_argument("--max-depth", type=int, default=8)
     return parser.parse_args()
+
+
+def sampled(
+    log_density: targets.LogDensity, starts: Array, draws: int, options: argparse.Namespace
+) -> list[mcmc.Result]:
+    """Returns this number of draws of all chains after a warm-up, for each step size."""
+    run = partial(mcmc.sample, log_density, starts, jax.random.key(1), max_depth=options.max_depth)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", mcmc.SamplingWarning)  # of so few draws, one of them may be unreliable
+        warm = run(num_warmup=options.warmup, num_samples=0, progress=show_progress)
+        print(f"compiling and {options.warmup} draws of warm-up: {warm.seconds:.1f} s")
+        return [run(num_samples=draws, state=with_step(warm.state, factor)) for factor in STEP_FACTORS]
+
+
+def with_step(state: mcmc.State, factor: float) -> mcmc.State:
+    """Returns the state of chains with another step size."""
+    step = state.chains.step
+    return state._replace(chains=state.chains._replace(step=step._replace(log_step=step.log_step + np.log(factor))))
+
+
+def draws_of(runs: list[mcmc.Result]) -> Floats:
+    """Returns the draws of all runs, `Float[ndarray, "chains draws dim"]`."""
+    return np.concatenate([np.asarray(run.draws, np.float64) for run in runs], axis=1)
 
 
 def show_progress(progress: mcmc.Progress) -> None:
@@ -123,7 +120,7 @@ def show_progress(progress: mcmc.Progress) -> None:
         print(f"\r{progress}", end="\n" if is_done else "", flush=True)
 
 
-def show_posterior(target: targets.LogisticRegression, draws: Floats) -> None:
+def show_coefficients(target: targets.LogisticRegression, draws: Floats) -> None:
     """Prints what the draws say about the coefficients, next to the truth."""
     mean, sd = draws.mean(axis=(0, 1)), draws.std(axis=(0, 1))
     error = mean - target.coefficients
@@ -151,38 +148,57 @@ def root_mean_square(values: Floats) -> float:
     return float(np.sqrt(np.mean(values**2)))
 
 
-def run_blackjax(target: targets.LogisticRegression, warm: mcmc.Result, max_depth: int, num_draws: int) -> Run | None:
-    """Returns as many draws by blackjax from where the warm-up ended, or None without blackjax."""
+def show_moments(target: targets.Posterior, draws: Floats) -> None:
+    """Prints means and standard deviations, next to those by quadrature."""
+    print("Posterior against quadrature")
+    print("  parameter      mean   exact        sd   exact     R-hat       ESS")
+    mean, sd = draws.mean(axis=(0, 1)), draws.std(axis=(0, 1))
+    rhat, ess = diagnostics.split_rhat(draws), diagnostics.effective_sample_size(draws)
+    for i, name in enumerate(target.names[:3]):
+        print(
+            f"  {name:9} {mean[i]:9.3f} {target.mean[i]:7.3f} {sd[i]:9.3f} {target.sd[i]:7.3f} "
+            f"{rhat[i]:9.3f} {ess[i]:9,.0f}"
+        )
+    print()
+
+
+def by_blackjax(log_density: targets.LogDensity, runs: list[mcmc.Result], max_depth: int) -> list[lockstep.LockstepRun]:
+    """Returns runs of blackjax with the same step sizes, metric and number of draws; none without blackjax."""
+    state = runs[-1].state
     print("the same with blackjax, its chains in lockstep ...", end=" ", flush=True)
     try:
-        draws, gradients, executions, seconds = lockstep.sample(
-            target.log_density,
-            warm.state.chains.point.position,
-            step_size=float(warm.step_size[0]),
+        found = lockstep.sample(
+            log_density,
+            state.chains.point.position,
+            step_sizes=[float(run.step_size[0]) for run in runs],
             max_depth=max_depth,
-            num_draws=num_draws,
-            variances=warm.state.scale**2,
+            num_draws=runs[0].stats["n_steps"].shape[1],
+            variances=state.scale**2,
         )
     except ImportError:
         print("is not installed\n")
-        return None
-    print(f"{seconds:.1f} s\n")
-    return Run(np.asarray(draws, np.float64), gradients, executions, seconds)
+        return []
+    print(f"{sum(run.seconds for run in found):.1f} s\n")
+    return found
 
 
-def show_speed(ours: Run, theirs: Run | None) -> None:
+def show_speed(ours: list[mcmc.Result], theirs: list[lockstep.LockstepRun]) -> None:
     """Prints the speed of the samplers, counting only gradients that some chain needed."""
-    print("Speed, without compilation")
-    print("                 gradients   seconds  gradients/s  lanes in use")
-    for name, run in (("hlobatch", ours), ("blackjax", theirs)):
-        if run is not None:
-            print(
-                f"  {name:11s} {run.gradients:12,d} {run.seconds:9.1f} "
-                f"{run.gradients / run.seconds:12,.0f} {run.utilization:>13s}"
-            )
-    if theirs is not None:
-        ratio = (ours.gradients / ours.seconds) / (theirs.gradients / theirs.seconds)
-        print(f"  {ratio:.2f} times the speed of blackjax")
+    print("Gradients per second, without compilation")
+    print("  step size  acceptance   hlobatch   blackjax (lanes in use)   hlobatch is … times as fast")
+    gradients = [int(run.stats["n_steps"].sum()) for run in ours]
+    chains = len(ours[0].stats["n_steps"])
+    for run, count, other in itertools.zip_longest(ours, gradients, theirs):
+        mine, acceptance = count / run.seconds, run.stats["acceptance_rate"].mean()
+        line = f"  {run.step_size[0]:9.3f} {acceptance:11.2f} {mine:10,.0f}"
+        if other is not None:
+            speed, share = other.gradients / other.seconds, other.gradients / (other.executions * chains)
+            line += f" {speed:10,.0f} {share:15.0%} {mine / speed:29.2f}"
+        print(line)
+    if theirs:
+        mine = sum(gradients) / sum(run.seconds for run in ours)
+        other_speed = sum(run.gradients for run in theirs) / sum(run.seconds for run in theirs)
+        print(f"  all of them: {mine / other_speed:.2f} times the speed of blackjax")
     print()
 
 

@@ -5,6 +5,7 @@ each doubling of each draw lasts as long as the chain with most leaves takes.
 """
 
 import time
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -17,16 +18,14 @@ from examples.targets import LogDensity
 
 
 class LockstepRun(NamedTuple):
-    """The result and cost of a run of blackjax.
+    """The cost of a run of blackjax.
 
     Attributes:
-        draws: `Float[Array, "chains draws dim"]`.
         gradients: The number of gradients that some chain needed, over all chains.
         executions: The least number of executions of the batched gradient.
         seconds: Seconds of wall time, without compilation.
     """
 
-    draws: Array
     gradients: int
     executions: int
     seconds: float
@@ -36,17 +35,17 @@ def sample(
     log_density: LogDensity,
     starts: Array,
     *,
-    step_size: float,
+    step_sizes: Sequence[float],
     max_depth: int,
     num_draws: int,
     variances: Array | None = None,
-) -> LockstepRun:
-    """Returns a run of all chains.
+) -> list[LockstepRun]:
+    """Returns a run of all chains for each step size; they are one compiled program.
 
     Args:
         log_density: of one position.
         starts: `Float[Array, "chains dim"]`.
-        step_size: of the leapfrog.
+        step_sizes: of the leapfrog.
         max_depth: doublings of a trajectory, at most.
         num_draws: of each chain.
         variances: the diagonal of the inverse mass matrix, `Float[Array, "dim"]`; 1 if None.
@@ -57,22 +56,26 @@ def sample(
     import blackjax  # noqa: PLC0415  (optional: only this function needs it)
 
     mass = jnp.ones(starts.shape[1]) if variances is None else variances
-    algorithm = blackjax.nuts(log_density, step_size, mass, max_num_doublings=max_depth)
 
-    def draw(state: Any, key: Array) -> tuple[Any, tuple[Array, Array]]:
-        state, info = algorithm.step(key, state)
-        return state, (state.position, info.num_integration_steps)
+    def chain(key: Array, position: Array, step_size: Array) -> Array:
+        algorithm = blackjax.nuts(log_density, step_size, mass, max_num_doublings=max_depth)
 
-    def chain(key: Array, position: Array) -> tuple[Array, Array]:
-        return jax.lax.scan(draw, algorithm.init(position), jax.random.split(key, num_draws))[1]
+        def draw(state: Any, key: Array) -> tuple[Any, tuple[Array, Array]]:
+            state, info = algorithm.step(key, state)
+            return state, (state.position, info.num_integration_steps)
+
+        _, (_, leaves) = jax.lax.scan(draw, algorithm.init(position), jax.random.split(key, num_draws))
+        return leaves
 
     keys = jax.random.split(jax.random.key(3), len(starts))
-    compiled = jax.jit(jax.vmap(chain)).lower(keys, starts).compile()
-    started = time.perf_counter()
-    draws, leaves = jax.block_until_ready(compiled(keys, starts))
-    seconds = time.perf_counter() - started
-    counts = np.asarray(leaves)
-    return LockstepRun(draws, int(counts.sum()), count_executions(counts), seconds)
+    compiled = jax.jit(jax.vmap(chain, (0, 0, None))).lower(keys, starts, 0.0).compile()
+    runs = []
+    for step_size in step_sizes:
+        started = time.perf_counter()
+        leaves = np.asarray(compiled(keys, starts, step_size))
+        seconds = time.perf_counter() - started
+        runs.append(LockstepRun(int(leaves.sum()), count_executions(leaves), seconds))
+    return runs
 
 
 def count_executions(leaves: NDArray[np.integer]) -> int:
