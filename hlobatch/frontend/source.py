@@ -13,7 +13,7 @@ import inspect
 import threading
 import types
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
 
@@ -25,6 +25,7 @@ from hlobatch.frontend.nodes import walk
 from hlobatch.frontend.private_names import as_python_has_it
 from hlobatch.frontend.support import refusal
 from hlobatch.frontend.typed_code import PROGRAM, PROMPTS
+from hlobatch.frontend.with_statements import WithoutWith
 from hlobatch.prelude import is_of_prelude
 
 MISSING: Final = object()
@@ -165,7 +166,11 @@ def source_of(fun: types.FunctionType) -> Source:
             help=_INSTEAD_OF_TYPED.get(file, "put the function in a file, and import it again if that has changed."),
         )
     node = _find(_definitions("".join(lines), file), fun)
-    return Source(fun, file, as_python_has_it(node, fun), tuple(lines), fun.__code__)
+    source = Source(fun, file, as_python_has_it(node, fun), tuple(lines), fun.__code__)
+    if not any(isinstance(part, ast.With) for part in walk(node)):
+        return source
+    rewriting = WithoutWith(source.resolve, lambda method: source_of(method).node, source.node)
+    return replace(source, node=rewriting.of())
 
 
 _INSTEAD_OF_TYPED: Final = {

@@ -1,6 +1,7 @@
 """`raise`, `assert` and `try`, for each lane by itself: in every form, against plain Python on every example."""
 
 import collections
+import contextlib
 
 import jax
 import jax.numpy as jnp
@@ -385,7 +386,7 @@ def says_much(x, verbose=False):
 
 def test_what_is_never_reached_is_never_refused():
     assert hb.batch(says_much)(np.float32([1, 2, 5])).tolist() == [0, 1, 3]
-    with pytest.raises(hb.UnsupportedSyntaxError, match="`with` is not supported"):
+    with pytest.raises(hb.UnsupportedSyntaxError, match="`with` of this object is not supported"):
         hb.batch(says_much, static_argnames="verbose")(np.float32([1, 2]), verbose=True)
 
 
@@ -401,3 +402,113 @@ def test_text_of_a_lane_s_key_error_is_that_of_the_error() -> None:
     with pytest.raises(KeyError) as caught:
         looked(np.arange(3))
     assert str(caught.value) == caught.value.render()
+
+
+class Ledger:
+    def __init__(self, most):
+        self.most, self.total, self.is_open = most, 0, False
+
+    def __enter__(self):
+        self.is_open = True
+        return self
+
+    def __exit__(self, *error):
+        self.is_open = False
+        self.total += 100
+
+    def pay(self, amount):
+        if amount > self.most:
+            raise ValueError("too much")
+        self.total += amount
+
+
+class Dropping:
+    def __init__(self):
+        self.count = 0
+
+    def __enter__(self):
+        return self.count + 7
+
+    def __exit__(self, kind, error, traceback):
+        self.count += 1
+        return True
+
+
+class Looking:
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, traceback):
+        return kind is not None
+
+
+def paid(n):
+    total = 0
+    for i in range(n):
+        with Ledger(n) as own, Ledger(3) as other:
+            if i == 2:
+                continue
+            own.pay(i)
+            other.pay(1)
+            total += own.total
+            if i == 3:
+                break
+        total = total * 3 + own.total + other.total + own.is_open
+    return total
+
+
+def paid_in_part(n):
+    ledger = Ledger(n)
+    try:
+        with ledger:
+            ledger.pay(1)
+            ledger.pay(3)
+            return ledger.total
+    except ValueError:
+        return -ledger.total
+
+
+def dropped(n):
+    dropping, total = Dropping(), 0
+    with dropping as given:
+        total += given
+        if n > 2:
+            raise KeyError(n)
+        total += 50
+    return total * 10 + dropping.count
+
+
+def of_contextlib(n):
+    total, found = 0, {1: 5, 3: 6}
+    with contextlib.suppress(KeyError, ZeroDivisionError):
+        total += 1
+        total += found[n]
+        total += 100 // (n - 1)
+    with contextlib.nullcontext(n + 1) as other, np.errstate(divide="ignore"):
+        return total + other * 1000
+
+
+def looking(n):
+    with Looking():
+        if n > 2:
+            raise ValueError
+    return n
+
+
+def given_another_name(n):
+    dropping = Dropping()
+    with dropping:
+        dropping = Dropping()
+    return dropping.count + n
+
+
+@pytest.mark.parametrize("function", [paid, paid_in_part, dropped, of_contextlib], ids=lambda f: f.__name__)
+def test_with_is_a_try_with_a_finally(function) -> None:
+    numbers = np.arange(1, 7, dtype=np.int32)
+    assert hb.batch(function)(numbers).tolist() == [function(n) for n in numbers.tolist()]
+
+
+@pytest.mark.parametrize("function", [looking, given_another_name])
+def test_with_is_refused_where_the_object_is_not_known_or_looks_at_the_exception(function) -> None:
+    with pytest.raises(hb.UnsupportedSyntaxError, match="`with` of this object is not supported"):
+        hb.batch(function)(NUMBERS)
