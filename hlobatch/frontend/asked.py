@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import ast
 import collections
+import functools
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NoReturn, TypeVar
@@ -39,31 +40,57 @@ Question = Callable[[Callees], Any]
 """A question about the callees of a program, and the facts that are known in it."""
 
 
+class Questions:
+    """The questions asked about the callees of a program, with the answers.
+
+    Attributes:
+        answered: The questions, with the parts of the answers that lowering depends on.
+    """
+
+    def __init__(self, callees: Callees) -> None:
+        self._callees = callees
+        self.answered: list[tuple[Question, Any]] = []
+
+    def ask(self, question: Callable[[Callees], T]) -> T:
+        """The answer to a question, which is recorded."""
+        found = question(self._callees)
+        self.answered.append((question, _seen(found)))
+        return found
+
+
+def _of(kind: type, site: Site, callees: Callees) -> Any:
+    return callees.facts.of(kind, site)
+
+
+def _has(kind: type, callees: Callees) -> bool:
+    return callees.facts.has(kind)
+
+
 class AskedFacts:
     """The facts of a program; each question about them is recorded."""
 
-    def __init__(self, ask: Callable[[Callable[[Callees], Any]], Any]) -> None:
-        self._ask = ask
+    def __init__(self, questions: Questions) -> None:
+        self._questions = questions
         self._known: dict[tuple[type, Site | None], Any] = {}
 
     def _once(self, kind: type, site: Site | None, question: Callable[[Callees], Any]) -> Any:
         """The answer to a question about facts; it is recorded once, since facts do not change during lowering."""
         if (kind, site) not in self._known:
-            self._known[kind, site] = self._ask(question)
+            self._known[kind, site] = self._questions.ask(question)
         return self._known[kind, site]
 
     def of(self, kind: type[Fact], site: Site) -> Fact | None:
         """The fact of a kind about a site; None if there is none."""
-        found: Fact | None = self._once(kind, site, lambda callees: callees.facts.of(kind, site))
+        found: Fact | None = self._once(kind, site, functools.partial(_of, kind, site))
         return found
 
     def has(self, kind: type) -> bool:
         """Whether there is a fact of a kind."""
-        return bool(self._once(kind, None, lambda callees: callees.facts.has(kind)))
+        return bool(self._once(kind, None, functools.partial(_has, kind)))
 
     def about_code(self, kind: type[Fact]) -> Sequence[tuple[Location, Fact]]:
         """All facts of a kind about straight-line code, each with the location of the code."""
-        found: Sequence[tuple[Location, Fact]] = self._ask(lambda callees: callees.facts.about_code(kind))
+        found: Sequence[tuple[Location, Fact]] = self._questions.ask(lambda callees: callees.facts.about_code(kind))
         return found
 
 
@@ -71,7 +98,6 @@ class Asking:
     """The callees of a program, as the lowering of one function sees them: each question is recorded.
 
     Attributes:
-        questions: The questions, with the answers.
         recorders: The failures of the function.
         learned: Facts with which the program has to be built again, each with its site.
         looks_at_failures: Whether code of the function reads all failures of the program.
@@ -81,17 +107,18 @@ class Asking:
 
     def __init__(self, callees: Callees) -> None:
         self._callees = callees
-        self.questions: list[tuple[Question, Any]] = []
+        self._questions = Questions(callees)
+        self._ask = self._questions.ask  # of another object, so that this one is freed with its last reference
         self.recorders: list[Recorder | Relay] = []
         self.learned: list[tuple[Site, Any]] = []
         self.looks_at_failures = False
         self.follows = callees.follows
-        self.facts = AskedFacts(self._ask)
+        self.facts = AskedFacts(self._questions)
 
-    def _ask(self, question: Callable[[Callees], T]) -> T:
-        found = question(self._callees)
-        self.questions.append((question, _seen(found)))
-        return found
+    @property
+    def questions(self) -> Sequence[tuple[Question, Any]]:
+        """The questions, with the answers."""
+        return self._questions.answered
 
     @property
     def failures(self) -> Failures:

@@ -64,7 +64,10 @@ class Source:
     def _column(self, line: int, offset: int) -> int:
         if not 1 <= line <= len(self.lines):
             return offset + 1
-        return len(self.lines[line - 1].encode()[:offset].decode(errors="replace")) + 1
+        text = self.lines[line - 1]
+        if text.isascii():
+            return min(offset, len(text)) + 1
+        return len(text.encode()[:offset].decode(errors="replace")) + 1
 
     @property
     def definition(self) -> Location:

@@ -63,7 +63,11 @@ class FunctionLowering(FailingLowering):
     @classmethod
     def lowered(cls, callee: Callee, callees: Asking) -> Function:
         """The function of a program for a callee."""
-        return cls(callee, callees).function()
+        lowering = cls(callee, callees)
+        try:
+            return lowering.function()
+        finally:
+            lowering.blocks.before_end = None  # it refers to the lowering, which is freed at once without it
 
     def function(self) -> Function:
         """Lower the whole function."""

@@ -56,6 +56,12 @@ def _is_as_it_was(one: object, changes: Mapping[str, Any]) -> bool:
     return all(new is old or (isinstance(new, tuple) and _are_same(new, old)) for old, new in pairs)
 
 
+def _past(names: Iterable[str], asked: Mapping[str, BranchOp | IndirectGotoOp]) -> Iterator[str]:
+    """The blocks that control gets to by way of blocks that were copied, whose terminators are ``asked``."""
+    for name in names:
+        yield from _past(asked[name].successors, asked) if name in asked else (name,)
+
+
 @dataclass(frozen=True)
 class Block:
     """A basic block.
@@ -111,15 +117,8 @@ class Block:
     @property
     def successors(self) -> tuple[str, ...]:
         """Names of the blocks that control may pass to within this graph (``HALT`` for its exit)."""
-        if not self.asked:
-            return self.terminator.successors
-        asked = dict(self.asked)
-
-        def ends(names: Iterable[str]) -> Iterator[str]:
-            for name in names:
-                yield from ends(asked[name].successors) if name in asked else (name,)
-
-        return tuple(dict.fromkeys(ends(self.terminator.successors)))
+        ends = self.terminator.successors
+        return tuple(dict.fromkeys(_past(ends, dict(self.asked)))) if self.asked else ends
 
     @property
     def targets(self) -> tuple[str, ...]:
