@@ -2,6 +2,7 @@
 #   PYTHON=python3.13   the interpreter the environment is made with
 #   VENV=.venv-3.13     the folder it lives in
 #   WORKERS=4           processes of `make test-accelerator`
+#   SELECT=kernel       those of its tests whose names match
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -79,8 +80,8 @@ nightly: $(test_group) ## run all tests, the slow ones too, with more generated 
 	$(bytecode) $(python) -m pytest -n auto --dist worksteal -m '' --hypothesis-profile=nightly -o faulthandler_timeout=3600 # 500 programs are one test
 
 .PHONY: test-accelerator
-test-accelerator: $(test_group) ## run all programs in all forms on the accelerator that JAX finds
-	$(python) -m pytest -c test/py/accelerator.ini -n $(WORKERS) --dist loadgroup test/py/accelerator.py test/py/accelerator_generated.py test/py/test_captured_loops.py
+test-accelerator: $(test_group) ## run all programs in all forms on the accelerator that JAX finds; SELECT=kernel, those in own code
+	$(python) -m pytest -c test/py/accelerator.ini -n $(WORKERS) --dist loadgroup $(if $(SELECT),-k '$(SELECT)') test/py/accelerator.py test/py/accelerator_generated.py test/py/test_captured_loops.py
 
 .PHONY: generate
 generate: $(package) ## regenerate the classes of the dialect and the tables of the documentation

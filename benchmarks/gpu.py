@@ -7,7 +7,8 @@ lane (`hlobatch/targets/gpu/forms.py`). A workload runs in the form that is chos
 hopeless; `--forms` names other forms to run.
 
 It takes less than eight minutes: first everything is compiled, in concurrent processes that share JAX's persistent
-cache; then one workload after the other is timed, each in its own process, with interleaved runs, by the median. A row
+cache; then one workload after the other is timed, each in its own process, with interleaved runs, by the median. If a
+form never ends, its process is ended, and the figures of the forms before it stay. A row
 shows the time of the chosen form in bold, its speed relative to XLA's loop, and the share of numbers that are bitwise
 equal; a form that fails has its error in place of a time. If kernels are faster on the workloads that they are chosen
 for, `chooses_own_code` in `hlobatch/targets/gpu/target.py` may be turned on; if another form than the chosen one is
@@ -25,7 +26,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
@@ -56,6 +57,8 @@ SAMPLED: Final = {"gaussian": 4, "eight_schools": 10, "funnel": 10}
 """The workloads that are samplers, and the number of draws of each chain."""
 RUNS: Final = 5
 MOST_SECONDS_OF_RUNS: Final = 4.0
+MOST_SECONDS_OF_ONE: Final = 200.0
+"""Seconds after which a process is ended, in case a form never ends."""
 FORMS: Final = ("thread", "meeting", "warp")
 """The forms of lanes' code, by their names in `HLOBATCH_OWN_CODE`."""
 HOPELESS: Final = 8.0
@@ -82,7 +85,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     args = parser.parse_args(arguments)
     names = args.names or list(SIZES)
     if args.one:
-        print(json.dumps(figures(names[0], args.inputs or SIZES[names[0]], args.forms)))
+        for found in figures(names[0], args.inputs or SIZES[names[0]], args.forms):
+            print(json.dumps(found), flush=True)  # if a later form never ends, what was found stays
         return 0
     rows = measured(names, args)
     if args.json:
@@ -105,32 +109,42 @@ def measured(names: Sequence[str], args: argparse.Namespace) -> list[dict[str, A
             options = ["--inputs", str(args.inputs)] if args.inputs else []
             options += ["--forms", ",".join(args.forms)] if args.forms else []
             command = [sys.executable, "-m", "benchmarks.gpu", "--one", name, *options]
-            left = max(1.0, end - time.monotonic())
+            left = min(MOST_SECONDS_OF_ONE, max(1.0, end - time.monotonic()))
             try:
                 done = subprocess.run(
                     command, env=environment, capture_output=True, text=True, timeout=left, check=False
                 )
-            except subprocess.TimeoutExpired:
-                return {"workload": name, "failed": "no time was left"}
-            last = done.stdout.strip().splitlines()[-1:] or ["{}"]
-            failed = {"workload": name, "failed": (done.stderr.strip().splitlines() or ["nothing was printed"])[-1]}
-            found: dict[str, Any] = failed if done.returncode else json.loads(last[0])
-            return found
+            except subprocess.TimeoutExpired as error:
+                over = {"failed": f"not over after {left:.0f} s", "hangs": left > MOST_SECONDS_OF_ONE / 4}
+                return {"workload": name} | last_of(error.stdout) | over
+            failed = (done.stderr.strip().splitlines() or ["nothing was printed"])[-1]
+            found = {"workload": name} | last_of(done.stdout)
+            return found | {"failed": failed} if done.returncode else found
 
         with ThreadPoolExecutor(args.processes) as pool:
             soon = end - args.seconds / 2
             firsts = dict(zip(names, pool.map(lambda name: run(name, soon), names), strict=True))
         print(f"compiled; {end - time.monotonic():.0f} s are left\n\n{HEAD}", flush=True)
         for name in names:
-            late = time.monotonic() > end - 10
+            late = time.monotonic() > end - 10 or firsts[name].get("hangs", False)
             rows.append(firsts[name] | {"side by side": True} if late else run(name, end))
             rows[-1]["first"] = firsts[name].get("first", {})
             print(line(rows[-1]), flush=True)
     return rows
 
 
-def figures(name: str, inputs: int, asked: Sequence[str] | None = None) -> dict[str, Any]:
-    """The times of all forms of a workload, and the share of numbers that are equal between two of them."""
+def last_of(printed: str | bytes | None) -> dict[str, Any]:
+    """The figures that a process printed last."""
+    text = printed.decode() if isinstance(printed, bytes) else printed or ""
+    found: dict[str, Any] = json.loads(next((line for line in text.splitlines()[::-1] if line.endswith("}")), "{}"))
+    return found
+
+
+def figures(name: str, inputs: int, asked: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
+    """The times of all forms of a workload, and the share of numbers that are equal between two of them.
+
+    Yields all figures so far whenever there are more.
+    """
     import hlobatch as hb
     from benchmarks.kernels import agreement, timed
 
@@ -153,15 +167,16 @@ def figures(name: str, inputs: int, asked: Sequence[str] | None = None) -> dict[
         except Exception as error:  # noqa: BLE001  # any failure is recorded, and the other forms are measured
             found[form] = f"{type(error).__name__}: {str(error).splitlines()[0][:150]}"
             del runs[form]
+        yield found
     if {chosen, "loop"} <= runs.keys():
         found["same"] = agreement(runs[chosen](), runs["loop"]())
     began, times = time.perf_counter(), {form: list[float]() for form in runs}
     for _ in range(RUNS):
         for form, run in runs.items():
             times[form].append(timed(run)[0])
+        yield found | {form: statistics.median(each) for form, each in times.items()}
         if time.perf_counter() - began > MOST_SECONDS_OF_RUNS:
             break
-    return found | {form: statistics.median(each) for form, each in times.items()}
 
 
 def in_form(form: str, run: Callable[[], Any]) -> Callable[[], Any]:
@@ -232,7 +247,7 @@ def line(row: dict[str, Any]) -> str:
 
 
 def _ms(value: Any) -> str:
-    return f"{1e3 * value:.2f}" if isinstance(value, float) else str(value or "–")
+    return f"{1e3 * value:.2f}" if isinstance(value, float) else str(value or "–").replace("|", "/")
 
 
 if __name__ == "__main__":

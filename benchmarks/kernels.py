@@ -56,8 +56,13 @@ def timed(run: Callable[[], Any]) -> tuple[float, float]:
 
 def agreement(ours: Any, theirs: Any) -> float:
     """The share of numbers that are bitwise equal, in the array where it is smallest."""
-    pairs = zip(map(np.asarray, jax.tree.leaves(ours)), map(np.asarray, jax.tree.leaves(theirs)), strict=True)
+    pairs = zip(map(_numbers, jax.tree.leaves(ours)), map(_numbers, jax.tree.leaves(theirs)), strict=True)
     return min(float(np.mean((a == b) | ((a != a) & (b != b)))) for a, b in pairs)
+
+
+def _numbers(array: Any) -> Any:
+    """An array as NumPy's; of typed random keys, their words."""
+    return np.asarray(jax.random.key_data(array) if jax.dtypes.issubdtype(array.dtype, jax.dtypes.prng_key) else array)
 
 
 def numba_of(module: Any, count: int) -> Callable[[], Any] | None:

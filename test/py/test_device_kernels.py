@@ -26,7 +26,7 @@ from zoo import ZOO, ZooProgram
 import hlobatch as hb
 from benchmarks import gpu
 from benchmarks.ahead_of_time import CARDS, Code, assembled, assembler
-from benchmarks.kernels import CASES
+from benchmarks.kernels import CASES, agreement
 from hlobatch.kernels import jit
 from hlobatch.kernels.processors import MEETING, NVPTX, WARP, Processor
 from hlobatch.runtime import device_kernel
@@ -303,6 +303,18 @@ def test_the_benchmark_knows_its_workloads() -> None:
     figures = {"workload": "collatz", "inputs": 1000, "chosen": "thread", "thread": "KernelError: why", "loop": 0.002}
     row = gpu.line(figures | {"warp": 0.004})
     assert row == "| collatz, 1,000 | **KernelError: why** | – | 4.00 | 2.00 | – | – | – |  |"
+
+
+def test_the_benchmark_compares_random_keys() -> None:
+    """Which are part of the result of a sampler."""
+    ours, theirs = ({"key": jax.random.split(jax.random.key(seed), 4), "x": NUMBERS} for seed in (1, 2))
+    assert agreement(ours, ours) == 1
+    assert agreement(ours, theirs) < 0.1
+
+
+def test_the_benchmark_keeps_what_was_found_before_a_process_was_ended() -> None:
+    assert gpu.last_of(b'{"loop": 1}\n{"loop": 1, "thread": 2}\n{"loop": 1, "thr') == {"loop": 1, "thread": 2}
+    assert gpu.last_of(None) == {}
 
 
 # The code
