@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch.diagnostics import Location
+from hlobatch.ir.boxed import Boxed
 from hlobatch.ir.types import Leaf, Static, TensorType, Type
 from hlobatch.values.leaf_types import is_scalar
 
@@ -53,10 +54,22 @@ def _of_structures(side: Side, other: Side, *, is_returned: bool) -> str:
         return "results are arrays: return a number in place of None, such as -1 or jnp.nan, or a flag beside it."
     if is_returned and nothing:
         return "a path that ends without `return` returns None: return a value on every path."
+    classes = [_class(type_) for type_, _ in (side, other)]
+    if None not in classes and classes[0] is not classes[1]:
+        return (
+            "a variable holds objects of one class: make one class with a field that tells its kind, which its methods "
+            "ask for; or do in each branch what the object is for."
+        )
     return (
         "give both the same structure: as many items, and no None where there is an array. What grows in a loop "
         "is an array of fixed size, as in `x = x.at[i].set(…)`."
     )
+
+
+def _class(type_: Type) -> type | None:
+    """The class of a variable that holds objects of the user's; else None."""
+    kind, about = type_.treedef.node_data() or (None, None)
+    return about[0] if kind is Boxed and not issubclass(about[0], dict) else None
 
 
 def _of_number_and_array(number: Leaf, array: Leaf, name: str) -> str:
