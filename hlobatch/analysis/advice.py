@@ -68,7 +68,7 @@ def _of_structures(side: Side, other: Side, *, is_returned: bool) -> str:
 
 def _class(type_: Type) -> type | None:
     """The class of a variable that holds objects of the user's; else None."""
-    kind, about = type_.treedef.node_data() or (None, None)
+    kind, about = type_.treedef.node_data() or (None, (dict,))
     return about[0] if kind is Boxed and not issubclass(about[0], dict) else None
 
 
