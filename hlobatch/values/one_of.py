@@ -25,6 +25,7 @@ from hlobatch.diagnostics import BatchTypeError, HloBatchError
 from hlobatch.ir import carrier
 from hlobatch.ir.boxed import Boxed, object_of
 from hlobatch.ir.choice import Choice, holds, moved, objects_of
+from hlobatch.ir.growing import KINDS
 from hlobatch.ir.maybe import Maybe
 from hlobatch.ir.patterns import INSIDE, are_alike, opened, remade
 from hlobatch.ir.sameness import are_same
@@ -248,6 +249,9 @@ def _chosen(values: Sequence[Any], index: Any) -> Any:
         if all(kind == flat[0][0] for kind, _, _ in flat) and not any(map(_is_leaf, values)):
             columns = zip(*(parts for _, parts, _ in flat), strict=True)
             return flat[0][2]([chosen(column, index) for column in columns])
+        ring: Any = KINDS[list]
+        if all(type(value) in (list, ring) for value in values):
+            return ring.one_of(values, index)
     return choice_of(values, index)
 
 

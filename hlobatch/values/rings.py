@@ -13,6 +13,7 @@ Invariant: rows that are not in use may hold anything; an operation on all rows 
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Self
@@ -20,7 +21,7 @@ from typing import Any, Self
 import jax
 import jax.numpy as jnp
 
-from hlobatch._jax import is_tracer
+from hlobatch._jax import is_tracer, weakly
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.ir.boxed import in_python, unboxed
 from hlobatch.ir.types import Static, Type
@@ -72,6 +73,19 @@ class Ring(Container):
         flags = jnp.zeros(new.capacity, bool).at[: len(there)].set(jnp.stack(list(map(jnp.asarray, there))))
         order = jnp.argsort(jnp.logical_not(flags), stable=True)
         return cls(rows.rearranged(new.items, order), jnp.sum(flags).astype(jnp.int32))
+
+    @classmethod
+    def one_of(cls, lists: Sequence[Any], index: Any) -> Self:
+        """The list at an index that differs between lanes, of lists that have different lengths.
+
+        Args:
+            lists: The lists, Python's or growing.
+            index: The index.
+        """
+        kinds = [rows.kind_of(one) if isinstance(one, Ring) else cls.type_of(one) for one in lists]
+        whole = functools.reduce(lambda one, other: one.together(other), kinds)
+        held = [whole.hold(one) for one in lists]
+        return jax.tree.map(lambda *leaves: _one_of(leaves, index), *held)  # type: ignore[no-any-return]
 
     # A ring as a type
 
@@ -266,3 +280,9 @@ class Ring(Container):
         item = held(item, self.kind, is_sought=True)
         same = rows.equal(self.items, item)
         return jnp.zeros(self.capacity, bool) if same is None else self.in_use() & self.arranged(same)
+
+
+def _one_of(leaves: Sequence[Any], index: Any) -> Any:
+    """The array at an index, of arrays of one type."""
+    found = jnp.stack(leaves)[index]
+    return weakly(found, found.dtype) if all(getattr(leaf, "weak_type", False) for leaf in leaves) else found

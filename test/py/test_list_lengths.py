@@ -1,5 +1,6 @@
 """Lists whose length is a lane's number, as people write them: each program against plain Python, lane by lane."""
 
+import heapq
 from collections import defaultdict, deque
 from collections.abc import Callable
 from typing import Any
@@ -557,6 +558,40 @@ def lists_in_order(n):
 
 
 ALIASES = [row_in_two_places, list_in_two_places, row_put_there_twice]
+
+
+# One of several lists, each of its own length
+
+ROADS = {0: [(1, 4), (2, 1)], 1: [(3, 1)], 2: [(1, 2), (3, 5)], 3: []}
+
+
+@program
+def shortest_ways(n):
+    ways, heap = {}, [(n, n % 4)]
+    while heap:
+        length, place = heapq.heappop(heap)
+        if place not in ways:
+            ways[place] = length
+            for other, more in ROADS[place]:
+                heapq.heappush(heap, (length + more, other))
+    return sum(ways.values()), len(ways)
+
+
+@program
+def one_of_several_lists(n):
+    links, total = [[1, 2], [n], [3], []], 0
+    for k in range(n):
+        row = links[(n + k) % 4]
+        total = total * 2 + len(row) + sum(row) + (n in row) + (row[0] if row else 7)
+    return total
+
+
+@program
+def one_of_several_lists_changed(n):
+    links = [[1, 2], [n], [3], []]
+    links[n % 4].append(n)
+    links[2].append(5)
+    return sum(links[n % 4]), len(links[0]), sum(links[2])
 
 
 @pytest.mark.parametrize(
