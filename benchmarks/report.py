@@ -92,17 +92,18 @@ WHOLE_RUNS: Final = """\
 ## Whole runs of samplers
 
 The table compares `hlobatch.mcmc` with other libraries, from the start of a process to {draws} draws of each chain,
-after {warmup} draws of warm-up. Each run is made twice in its process; the second one (*again*) reuses compiled code
-if the library keeps it. All runs have the same log densities, starts and numbers of draws, and adapt a diagonal metric
-and a step size; TFP adapts no metric for log densities. Effective draws are arviz's bulk figure for the worst
+after {warmup} draws of warm-up. Each run is made twice in its process; the second one reuses compiled code
+if the library keeps it. All runs have the same log densities and numbers of draws, and adapt a diagonal metric
+and a step size; TFP adapts no metric for log densities. nutpie calls the density, jitted by JAX, from Python; its
+models of PyMC and Stan, which call compiled code, were not measured. Effective draws are arviz's bulk figure for the worst
 parameter. {columns}
 The load average before a run was up to {load:.1f}.
 
-`python -m benchmarks.sampling --json benchmarks/results/sampling.json`"""
+`python -m benchmarks.sampling --warmup {warmup} --draws {draws} --json benchmarks/results/sampling.json`"""
 BESIDE_OTHERS: Final = """\
-The columns of hlobatch give effective draws per second of processor time, with compilation (*compiling*) and without
-(*again*). The columns of the other libraries give the ratio of hlobatch's figure to theirs: with compilation, and
-again. What a row compares was measured in turn, under about the same load; loads differ between rows."""
+A cell gives effective draws per second of processor time: with compilation; and again, without. An empty
+cell was not measured. What a row compares was measured in turn, under about the same load, which differs from row to
+row."""
 BY_PROCESSORS: Final = """\
 Seconds are given as wall-clock time, and as processor time, which is more reliable if other programs run on the
 machine."""
@@ -124,7 +125,7 @@ def page(rows: Sequence[Row], folder: str) -> str:
         parts += _overview(_largest(group))
     if whole_runs:
         text = WHOLE_RUNS.format(columns=BESIDE_OTHERS, **_run_numbers(whole_runs))
-        parts += ["", text, "", *sampling.summary(whole_runs)]
+        parts += ["", text, "", *_measured_on(whole_runs), "", *sampling.summary(whole_runs)]
     return "\n".join(parts) + "\n"
 
 

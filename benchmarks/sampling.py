@@ -227,12 +227,45 @@ def tfp(target: Target, starts: Any, warmup: int, draws: int) -> Sampler:
     return lambda seed: program(jax.random.PRNGKey(seed))
 
 
+def nutpie(target: Target, starts: Any, warmup: int, draws: int) -> Sampler:
+    """NUTS of nutpie, a thread for each core, which calls the density and its gradient from Python, jitted by JAX.
+
+    It chooses the starts itself, from the same distribution as those of the others.
+    """
+    import nutpie as library  # type: ignore[import-not-found,import-untyped,unused-ignore]
+
+    value_and_grad = jax.jit(jax.value_and_grad(target.log_density))
+
+    def of_position(x: Any) -> tuple[float, Any]:
+        value, gradient = value_and_grad(x.astype(np.float32))
+        return float(value), np.asarray(gradient, np.float64)
+
+    model = library.compiled_pyfunc.from_pyfunc(
+        ndim=target.dim,
+        make_logp_fn=lambda: of_position,
+        make_expand_fn=lambda *_: lambda x: {"x": x},
+        expanded_dtypes=[np.dtype(np.float64)],
+        expanded_shapes=[(target.dim,)],
+        expanded_names=["x"],
+        make_initial_point_fn=lambda seed: np.random.default_rng(seed).uniform(-1.0, 1.0, target.dim),
+    )
+
+    def run(seed: int) -> tuple[Any, Any]:
+        found = library.sample(
+            model, draws=draws, tune=warmup, chains=len(starts), seed=seed, progress_bar=False, save_warmup=False
+        )
+        return found.posterior["x"].values, found.sample_stats["n_steps"].values
+
+    return run
+
+
 LIBRARIES: Final[dict[str, Callable[..., Sampler]]] = {
     "hlobatch": hlobatch,
     "numpyro": numpyro,
     "numpyro_parallel": numpyro_parallel,
     "blackjax": blackjax,
     "tfp": tfp,
+    "nutpie": nutpie,
 }
 
 
@@ -307,21 +340,20 @@ def table(rows: Sequence[Row]) -> list[str]:
 
 
 def summary(rows: Sequence[Row]) -> list[str]:
-    """A table in Markdown, for each posterior and number of chains.
-
-    It has effective draws per second of processor time: hlobatch's, and the ratios to other libraries'.
-    """
-    others = [library for library in LIBRARIES if library != "hlobatch" and any(r["library"] == library for r in rows)]
-    lines = ["| Posterior | chains | hlobatch, compiling | again | " + " | ".join(others) + " |"]
-    lines.append("|---|---|---|---|" + "---|" * len(others))
-    for (target, chains), libraries in _by_run(rows).items():
-        if own := libraries.get("hlobatch"):
-            rates = [f"{median(own, partial(effective, per=name)):,.0f}" for name in TIMES[2:]]
-            ratios = [
-                " and ".join(f"{ratio:.2g}" for ratio in _ratios(libraries, name)[2:] if ratio) for name in others
-            ]
-            lines.append(f"| {' | '.join([target, f'{chains:,}', *rates, *ratios])} |")
+    """A table in Markdown: effective draws per second of processor time, with compilation and without."""
+    libraries = [library for library in LIBRARIES if any(row["library"] == library for row in rows)]
+    lines = ["| Posterior | chains | " + " | ".join(libraries) + " |"]
+    lines.append("|---|---|" + "---|" * len(libraries))
+    for (target, chains), measured_ones in _by_run(rows).items():
+        cells = [_rates(measured_ones[library]) if library in measured_ones else "" for library in libraries]
+        lines.append(f"| {' | '.join([target, f'{chains:,}', *cells])} |")
     return lines
+
+
+def _rates(rows: Sequence[Row]) -> str:
+    """Effective draws per second of processor time, in two significant digits, with compilation and without."""
+    rates = [median(rows, partial(effective, per=name)) for name in TIMES[2:]]
+    return "; ".join(f"{float(f'{rate:.2g}'):,.0f}" for rate in rates)
 
 
 def _by_run(rows: Sequence[Row]) -> dict[tuple[str, int], dict[str, list[Row]]]:

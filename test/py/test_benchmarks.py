@@ -204,6 +204,7 @@ def test_whole_runs_are_compared_by_effective_draws_per_second() -> None:
     assert ours == "| radon | 64 | hlobatch | 1,200 | 15.0 | 6.0 | 3.0 | 12.0 | 6.0 | 200 | 400 |  |  |  |  |"
     assert theirs.startswith("| radon | 64 | blackjax | 1,000 | 15.0 | 20.0 | 10.0 | 40.0 | 20.0 | 50 | 100 |")
     assert theirs.endswith("| 4.00 times | 4.00 times | 4.00 times | 4.00 times |")
+    assert sampling.summary(rows)[-1] == "| radon | 64 | 100; 200 | 25; 50 |"
 
 
 @pytest.mark.slow
