@@ -107,7 +107,6 @@ class LaneCosts:
         few_of_a_gang: Largest number of inputs for which lanes one after the other are as fast as a gang, most of whose
             lanes would be idle.
         few_of_arrays: The same number for programs with arrays, stacks or accesses by index.
-        gang_gain: The ratio of the cost of XLA's loop to that of a gang from which a gang is chosen.
     """
 
     vector: float = 8
@@ -133,7 +132,7 @@ class LaneCosts:
     gain_back: float = 1.0
     gang_number: float = 0.2
     gang_function: float = 0.2
-    gang_wide: float = 0.3
+    gang_wide: float = 0.1
     gang_product: float = 0.03
     gang_blocks: int = 12
     gang_elements: int = 512
@@ -141,7 +140,6 @@ class LaneCosts:
     gang_rows: int = 32
     few_of_a_gang: int = 4
     few_of_arrays: int = 12
-    gang_gain: float = 1.05
 
     @property
     def without_gangs(self) -> LaneCosts:
@@ -219,7 +217,7 @@ class LaneCosts:
                 return Verdict(True, reason)
         times = self.of_loop(work, blocks) / own
         is_worth_it = times >= (self.gain if work.calls else 1)
-        if fits_gangs and blocks <= self.gang_blocks and not work.taped and self.gain_of_gangs(work) >= self.gang_gain:
+        if fits_gangs and blocks <= self.gang_blocks and not work.taped and self.is_worth_gangs(work):
             has_arrays = work.wide + work.products + work.calls + work.saved + work.reads + work.updates > 0
             few = self.few_of_arrays if has_arrays else self.few_of_a_gang
             return Verdict(True, reason, is_gang=True, few=few, few_in_loop=work.calls > 0 and not is_worth_it)
@@ -232,11 +230,6 @@ class LaneCosts:
         cost += self.gang_wide * work.wide + self.gang_product * work.products + self.gang_factored * work.factored
         return cost + self.read * work.reads + self.update * work.updates + self.own_saved * work.saved
 
-    def gain_of_gangs(self, work: Work) -> float:
-        """The time of work in XLA's loop relative to that in gangs, assuming the same share of idle lanes."""
-        functions = self.function * (work.functions + work.polynomials)
-        loop = (work.whole + work.floats + work.wide + functions) / self.of_memory
-        loop += self.call * work.calls + self.factored * work.factored
-        loop = loop * self.idle + self.product * work.products
-        loop += self.read * work.reads + self.update * work.updates + self.saved * work.saved
-        return loop / max(self.of_gang(work), 1e-9)
+    def is_worth_gangs(self, work: Work) -> bool:
+        """Whether gangs cost no more than XLA's loop, if as few of its lanes are idle as of those that recurse."""
+        return self.of_gang(work) <= self.of_loop(work, blocks=0)
