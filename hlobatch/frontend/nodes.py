@@ -14,7 +14,7 @@ Tree = TypeVar("Tree", bound=ast.AST)
 def children(node: ast.AST) -> list[ast.AST]:
     """The nodes in the fields of a node, in order, except operators and contexts such as ``ast.Load``."""
     found = list[ast.AST]()
-    for name in _FIELDS[type(node)]:
+    for name in FIELDS[type(node)]:
         value = getattr(node, name, None)
         if value.__class__ is list:
             found += [part for part in value if isinstance(part, ast.AST)]
@@ -34,7 +34,7 @@ class _Fields(dict[type[ast.AST], tuple[str, ...]]):
         return self[kind]
 
 
-_FIELDS: Final = _Fields()
+FIELDS: Final = _Fields()
 
 
 def walk(node: ast.AST) -> list[ast.AST]:

@@ -11,7 +11,7 @@ import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
-from hlobatch.frontend.nodes import Tree, children, located, walk
+from hlobatch.frontend.nodes import FIELDS, Tree, children, located, walk
 
 HELPER: Final = "__hb_"
 """Prefix of the names by which compiled code refers to objects of the frontend."""
@@ -57,9 +57,9 @@ def own_parts(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def with_parts(node: Tree, changed: Callable[[Any], Any]) -> Tree:
-    """A node with each child replaced by ``changed(child)``; the node itself if no child changes."""
+    """A node with each child, as in ``children``, replaced by ``changed(child)``; the node itself if none changes."""
     others = dict[str, Any]()
-    for name in node._fields:
+    for name in FIELDS[type(node)]:
         value = new = getattr(node, name, None)
         if isinstance(value, ast.AST):
             new = changed(value)
