@@ -132,6 +132,8 @@ class HloBatchError(Exception):
     """
     within: tuple[Location, ...] = ()
     """If an error of library code is reported at the user's call: its places in the library code."""
+    overloaded: str = ""
+    """If a statement should call a special method of the user's: its name, such as ``__setitem__``."""
     about: Any = None
     """If a container cannot do what was asked of it: its Python class, or the places where the arguments have it."""
 

@@ -45,6 +45,11 @@ def of_operations(place: Location, name: str) -> Site:
     return Site((place.file, place.function, name), (), (0, 0, 0, 0))
 
 
+def of_statement(place: Location, name: str) -> Site:
+    """The site of facts about one statement on an item of an object, which calls a method of this name."""
+    return of_operations(place, f"{name} {place.line}:{place.column}")
+
+
 def called_by_itself(error: BaseException) -> str | None:
     """The outermost method of the user's that Python called implicitly before an error; None if there is none."""
     for frame, _ in traceback.walk_tb(error.__traceback__):

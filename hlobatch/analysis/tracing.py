@@ -23,7 +23,7 @@ from hlobatch.analysis.explanations import at_its_place, explained, place_of
 from hlobatch.analysis.mutation import Part, changed, refuse_generator
 from hlobatch.analysis.objects import gives_values, refuse_kept
 from hlobatch.analysis.outside import Constants, ReadOnlyError, depends_on_what_was_added, unchanged
-from hlobatch.analysis.overloads import Overloaded, called_by_itself, need_numbers, of_operations
+from hlobatch.analysis.overloads import Overloaded, called_by_itself, need_numbers, of_operations, of_statement
 from hlobatch.analysis.own_code import as_they_mean
 from hlobatch.analysis.reach import Named, parts
 from hlobatch.analysis.remembering import refuse_remembering
@@ -290,6 +290,8 @@ def _wrong(error: Exception, op: PrimOp, in_types: Sequence[Type]) -> HloBatchEr
     else:
         wrong = explained(error, op, in_types)
         wrong.__cause__ = error
+    if isinstance(error, HloBatchError) and error.overloaded:
+        tell([(of_statement(op.location, error.overloaded), Overloaded(wrong))])
     name = called_by_itself(error)
     names = [name] if name else need_numbers(error, in_types, _named(op.function).values())
     tell([(of_operations(op.location, one), Overloaded(wrong)) for one in names])

@@ -13,7 +13,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from typing import TypeGuard
 
+from hlobatch.analysis.overloads import Overloaded, of_statement
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend import iterators, special_methods
 from hlobatch.frontend.failing_statements import FailingLowering
@@ -42,6 +44,9 @@ class AssignmentLowering:
 
     def assign_statement(self, node: ast.Assign) -> None:
         """Lower ``a = b = …``."""
+        if len(node.targets) == 1 and self._is_overloaded(node.targets[0], "__setitem__", node):
+            self._set_item(node.targets[0], node.value, node)
+            return
         if any(True for target in node.targets for _ in places_in(target)):
             self._assign_places(node.targets, node.value, node)
             return
@@ -54,6 +59,22 @@ class AssignmentLowering:
         statement = ast.copy_location(ast.Assign(node.targets, self.function.simple(node.value)), node)
         names = [name for target in node.targets for name in target_names(target)]
         self.function.primitive([statement], list(dict.fromkeys(names)), node, self.function.source.text(statement))
+
+    def _is_overloaded(self, target: ast.expr, name: str, node: ast.stmt) -> TypeGuard[ast.Subscript]:
+        """Whether a statement on an item is a call of a method of the user's."""
+        facts, site = self.function.callees.facts, of_statement(self.function.location(node), name)
+        return isinstance(target, ast.Subscript) and facts.of(Overloaded, site) is not None
+
+    def _set_item(self, target: ast.Subscript, value: ast.expr, node: ast.stmt) -> None:
+        """Lower ``a[i] = …`` as ``a.__setitem__(i, …)``; Python evaluates the value first."""
+        given = load(self.function.as_variable(self.function.simple(value), value), value)
+        self._call_method(target, "__setitem__", [target.slice, given], node)
+
+    def _call_method(self, target: ast.Subscript, name: str, arguments: list[ast.expr], node: ast.stmt) -> None:
+        """Lower a statement on an item as a call of a method of its object."""
+        method = ast.copy_location(ast.Attribute(target.value, name, ast.Load()), target)
+        call = ast.copy_location(ast.Call(method, arguments, []), node)
+        self.function.statement(ast.copy_location(ast.Expr(call), node))
 
     def _assign_name(self, name: str, value: ast.expr, node: ast.stmt) -> None:
         """Assign to a variable, which must not be an iterator of a lane's length that is used again."""
@@ -102,6 +123,9 @@ class AssignmentLowering:
 
     def augmented_assignment(self, node: ast.AugAssign) -> None:
         """Lower ``a += …`` and the like."""
+        if self._is_overloaded(node.target, "__setitem__", node):
+            self._augment_item(node.target, node)
+            return
         if isinstance(node.target, ast.Name) and (special := special_methods.augmented(node)):
             names, operation = special
             if self.function.is_overloaded(names, node):
@@ -114,6 +138,13 @@ class AssignmentLowering:
             self._augment_name(node.target, node)
         else:
             self._augment_place(node)
+
+    def _augment_item(self, target: ast.Subscript, node: ast.AugAssign) -> None:
+        """Lower ``a[i] += …`` as ``a.__setitem__(i, a[i] + …)``."""
+        index = load(self.function.as_variable(self.function.simple(target.slice), node), target.slice)
+        item = ast.copy_location(ast.Subscript(target.value, index, ast.Load()), target)
+        value = ast.copy_location(ast.BinOp(item, node.op, node.value), node)
+        self._set_item(ast.copy_location(ast.Subscript(target.value, index, ast.Store()), target), value, node)
 
     def _augment_name(self, target: ast.Name, node: ast.AugAssign) -> None:
         before, value = self.function.in_order([load(target.id, target), node.value])
@@ -182,6 +213,9 @@ class AssignmentLowering:
         """Lower ``del``."""
         for target in node.targets:
             for part in target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]:
+                if self._is_overloaded(part, "__delitem__", node):
+                    self._call_method(part, "__delitem__", [part.slice], node)
+                    continue
                 if isinstance(part, ast.Subscript):
                     self._check_places(ast.copy_location(ast.Subscript(part.value, part.slice, ast.Store()), part))
                     statement = ast.copy_location(ast.Delete([self.function.simple(part)]), node)

@@ -21,6 +21,7 @@ from hlobatch.frontend.builtins import logical_not, truth
 from hlobatch.frontend.items import check_key, gathered, place_of_key
 from hlobatch.frontend.lane_numbers import as_int, differs, select
 from hlobatch.frontend.meaning import Function
+from hlobatch.frontend.own_methods import own_method, own_method_error
 from hlobatch.frontend.sequences import alike_numbers, either, equal
 from hlobatch.frontend.sorting import in_order
 from hlobatch.ir.choice import Choice
@@ -81,6 +82,8 @@ def take_out(container: Any, key: Any) -> None:
         )
         error.about = places_of(container) or type(container)
         raise error
+    if own_method(container, "__delitem__"):
+        raise own_method_error(container, "__delitem__", "takes out")
     del container[key]
 
 

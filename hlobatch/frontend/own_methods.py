@@ -14,6 +14,7 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
+from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.builtins import logical_not
 from hlobatch.frontend.files import is_users
 from hlobatch.frontend.traced_functions import as_meant
@@ -25,6 +26,16 @@ def own_method(value: Any, name: str) -> types.FunctionType | None:
     """The method of this name of a value's class, if the user has written it; else None."""
     found = getattr(type(value), name, None)
     return found if isinstance(found, types.FunctionType) and is_users(found) else None
+
+
+def own_method_error(base: Any, name: str, what: str) -> UnsupportedSyntaxError:
+    """The error for a statement on an item of a user's object that has to become a call of the object's method."""
+    error = UnsupportedSyntaxError(
+        f"this {what} an item of a {type(base).__name__!r}, whose `{name}` is not followed",
+        help="write a method of another name, and call it by that, as in `x.put(i, value)`.",
+    )
+    error.overloaded = name if own_method(base, name) else ""
+    return error
 
 
 def by_methods(operation: str, *operands: Any) -> Any:

@@ -28,6 +28,7 @@ from hlobatch.frontend.items import Lists, check_index, check_key, gathered, wit
 from hlobatch.frontend.items import item as chosen_item
 from hlobatch.frontend.lane_slices import Span, Stretch, is_lane_index
 from hlobatch.frontend.list_stores import all_chosen, in_lists
+from hlobatch.frontend.own_methods import own_method_error
 from hlobatch.ir.boxed import mapped
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import Growing
@@ -215,10 +216,7 @@ def _with_part(base: Any, step: Step, value: Any, *, is_other: bool = False) -> 
     if isinstance(base, dict):
         return _with_entry(base, key, value)
     if hasattr(type(base), "__setitem__") and not is_array(base):
-        raise UnsupportedSyntaxError(
-            f"this assigns to an item of a {type(base).__name__!r}, whose `__setitem__` is not followed",
-            help="write a method of another name, and call it by that, as in `x.put(i, value)`.",
-        )
+        raise own_method_error(base, "__setitem__", "assigns to")
     raise TypeError(f"{_kind(base)!r} object does not support item assignment")
 
 

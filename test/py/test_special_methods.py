@@ -169,6 +169,42 @@ def in_a_helper(x: Any) -> Any:
     return 1 if less(Number(x), Number(2)) else 0
 
 
+class Grid:
+    """Cells whose changes are counted."""
+
+    def __init__(self) -> None:
+        self.cells, self.changes = [0] * 5, 0
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.cells[place]
+
+    def __setitem__(self, place: Any, value: Any) -> None:
+        if place >= 5:
+            raise IndexError("out")
+        self.cells[place] = value
+        self.changes += 1
+
+    def __delitem__(self, place: Any) -> None:
+        if self.cells[place] > 1:
+            self.cells[place] = 0
+        self.changes += 10
+
+
+def items_that_are_set(x: Any) -> Any:
+    grid, grids = Grid(), [Grid(), Grid()]
+    grid[x % 5] = 3
+    grid[0] += x
+    del grid[0]
+    for k in range(3):
+        grids[(x + k) % 2][k] = x + 1
+    try:
+        for k in range(2 * x):
+            grid[k] = k
+    except IndexError:
+        grid[1] = -1
+    return grid.changes, grid[0], grid[1], grids[0][2], grids[1].changes
+
+
 FUNCTIONS = [
     properties,
     comparisons,
@@ -177,6 +213,7 @@ FUNCTIONS = [
     in_place,
     items,
     items_that_are_counted,
+    items_that_are_set,
     membership,
     lengths,
     truths,
