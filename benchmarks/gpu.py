@@ -1,18 +1,18 @@
-"""Lanes' code in three forms, against XLA's loop and lockstep `vmap` on a GPU.
+"""Lanes' code in its forms, against XLA's loop and lockstep `vmap` on a GPU.
 
     python -m benchmarks.gpu [--seconds S] [--processes N] [--forms thread,warp] [--json FILE] [workload …]
 
-The forms are a thread to each lane; the same with threads of a warp that meet before dear blocks; and a warp to each
-lane (`hlobatch/targets/gpu/forms.py`). A workload runs in the form that is chosen for it and in those that are not
-hopeless; `--forms` names other forms to run.
+The forms are a thread to each lane; the same with threads of a warp that meet before dear blocks, of which the earliest
+runs next, or the one with most lanes (`crowded`); and a warp to each lane (`hlobatch/targets/gpu/forms.py`). A workload
+runs in the form that is chosen for it and in those that are not hopeless; `--forms` names other forms to run.
 
 It takes less than eight minutes: first everything is compiled, in concurrent processes that share JAX's persistent
 cache; then one workload after the other is timed, each in its own process, with interleaved runs, by the median. If a
-form never ends, its process is ended, and the figures of the forms before it stay. A row
-shows the time of the chosen form in bold, its speed relative to XLA's loop, and the share of numbers that are bitwise
-equal; a form that fails has its error in place of a time. If kernels are faster on the workloads that they are chosen
-for, `chooses_own_code` in `hlobatch/targets/gpu/target.py` may be turned on; if another form than the chosen one is
-fastest, the constants `Forms` in `forms.py` have to change.
+form never ends, its process is ended, and the figures of the forms before it stay. A row shows the time of the chosen
+form in bold, its speed relative to XLA's loop, and the share of numbers that are bitwise equal; a form that fails has
+its error in place of a time. If kernels are faster on the workloads that they are chosen for, `chooses_own_code` in
+`hlobatch/targets/gpu/target.py` may be turned on; if another form than the chosen one is fastest, the constants `Forms`
+in `forms.py` have to change.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ RUNS: Final = 5
 MOST_SECONDS_OF_RUNS: Final = 4.0
 MOST_SECONDS_OF_ONE: Final = 200.0
 """Seconds after which a process is ended, in case a form never ends."""
-FORMS: Final = ("thread", "meeting", "warp")
+FORMS: Final = ("thread", "meeting", "crowded", "warp")
 """The forms of lanes' code, by their names in `HLOBATCH_OWN_CODE`."""
 HOPELESS: Final = 8.0
 """The ratio of sequential operations of a thread to those of a warp from which one thread per lane is left out, since
@@ -197,7 +197,7 @@ def forms_of(batched: Any, arguments: Sequence[Any]) -> tuple[str, list[str]]:
     chosen = next(name for name, processor in NAMES.items() if processor == rules.of(program).processor)
     gain, worth = rules.gain_of_warps(program), {chosen}
     if gain < HOPELESS:
-        worth |= {"thread", *(["meeting"] if rules.lanes_wait(program) else [])}
+        worth |= {"thread", *(["meeting", "crowded"] if rules.lanes_wait(program) else [])}
     if gain > USELESS:
         worth.add("warp")
     return chosen, [form for form in FORMS if form in worth]

@@ -289,6 +289,8 @@ _OF_A_WARP: Final = """\
 declare void @llvm.nvvm.bar.warp.sync(i32)
 declare i32 @llvm.nvvm.shfl.sync.idx.i32(i32, i32, i32, i32)
 declare i32 @llvm.nvvm.redux.sync.umin(i32, i32)
+declare i32 @llvm.nvvm.match.any.sync.i32(i32, i32)
+declare i32 @llvm.ctpop.i32(i32)
 define internal void @meet(i64 %place) alwaysinline convergent nounwind {
   call void @llvm.nvvm.bar.warp.sync(i32 -1)
   ret void
@@ -302,6 +304,11 @@ define internal i32 @least(i32 %x, i64 %place) alwaysinline convergent nounwind 
   %y = call i32 @llvm.nvvm.redux.sync.umin(i32 %x, i32 -1)
   ret i32 %y
 }
+define internal i32 @fellows(i32 %x, i64 %place) alwaysinline convergent nounwind {
+  %all = call i32 @llvm.nvvm.match.any.sync.i32(i32 -1, i32 %x)
+  %y = call i32 @llvm.ctpop.i32(i32 %all)
+  ret i32 %y
+}
 """
-"""Barrier, exchange of numbers and minimum over the threads of a warp, on an NVIDIA GPU."""
+"""Barrier, exchange of numbers, minimum and number of equals over the threads of a warp, on an NVIDIA GPU."""
 _STARTS: Final = {Entry.KERNEL: _kernel, Entry.LOOP: _loop}

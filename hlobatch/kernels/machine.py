@@ -40,6 +40,8 @@ from hlobatch.kernels.warp import PARAMETERS, WarpEmitter
 LEAST_COST_OF_MEETING: Final = 100
 """Cost of a block (``analysis.cost.block_time``) from which the threads of a warp wait for each other before it: a
 barrier takes some sixty cycles of a GPU. Chosen by judgement (2026-11), not measured."""
+_BLOCK_BITS: Final = 16
+"""Bits of a block's number; above them is the number of lanes that wait elsewhere."""
 _IDLE: Final = (
     "  %is_idle = icmp slt i64 %input, 0",
     "  %index = select i1 %is_idle, i64 0, i64 %input",
@@ -149,7 +151,7 @@ class Machine(Body):
         return [block.name for block in self.program.graph if block_time(calls, block) >= LEAST_COST_OF_MEETING]
 
     def _meet(self) -> None:
-        """The code at which lanes wait before a dear block, or once they have ended; the earliest such block runs next.
+        """The code at which lanes wait before a dear block, or once they have ended, and the choice of the next block.
 
         The lanes at that block run it, and go on until they are at another dear block or have ended. The loop is left
         when all lanes have ended.
@@ -161,7 +163,7 @@ class Machine(Body):
             self._wait_for(k)
         e.label("%meeting")
         at = e.op(f"load i32, ptr {self._at}")
-        least = e.op(f"call i32 @least(i32 {at}, i64 0) convergent")
+        least = self._next(at) if self.options.processor.most_lanes_first else self._least(at)
         e.branch(e.op(f"icmp eq i32 {least}, {over}"), "%leave", "%some")
         e.label("%some")
         e.branch(e.op(f"icmp eq i32 {at}, {least}"), "%together", "%meeting")
@@ -169,6 +171,21 @@ class Machine(Body):
         cases = " ".join(f"i32 {k}, label {self._blocks[block]}" for k, block in enumerate(self._meeting))
         e.do(f"switch i32 {least}, label %leave [ {cases} ]")
         e.label("%leave")
+
+    def _least(self, x: str) -> str:
+        """The least of a number of all lanes: of the blocks at which they wait, the earliest."""
+        return self.emitter.op(f"call i32 @least(i32 {x}, i64 0) convergent")
+
+    def _next(self, at: str) -> str:
+        """The block at which most lanes wait, the earliest of several; lanes that have ended do not count."""
+        e, over = self.emitter, len(self._meeting)
+        fellows = e.op(f"call i32 @fellows(i32 {at}, i64 1) convergent")
+        others = e.op(f"sub i32 {self.options.processor.lanes_that_meet}, {fellows}")
+        rank = e.op(f"or i32 {e.op(f'shl i32 {others}, {_BLOCK_BITS}')}, {at}")
+        has_ended = e.op(f"icmp eq i32 {at}, {over}")
+        last = self.options.processor.lanes_that_meet << _BLOCK_BITS | over
+        first = self._least(e.op(f"select i1 {has_ended}, i32 {last}, i32 {rank}"))
+        return e.op(f"and i32 {first}, {(1 << _BLOCK_BITS) - 1}")
 
     def _wait_for(self, number: int) -> None:
         self.emitter.do(f"store i32 {number}, ptr {self._at}")

@@ -41,6 +41,7 @@ class Processor:
         threads_per_lane: Threads that run a lane together, each with a part of the elements of its arrays.
         lanes_that_meet: Number of lanes whose threads wait for each other before dear blocks, and run one such block
             at a time; 1 if none wait.
+        most_lanes_first: Whether that is the block at which most lanes wait, and not the earliest.
         own_bytes: Bytes of a lane's arrays that may lie on the stack of its thread; four times as many for arrays of
             few elements, which LLVM promotes to registers. Chosen by judgement (2026-11): on a CPU a sixteenth of
             ``STACK_BYTES``; on a GPU, which reserves as much for every thread that may run, some gigabytes in total.
@@ -59,6 +60,7 @@ class Processor:
     near_bytes: int = 0
     threads_per_lane: int = 1
     lanes_that_meet: int = 1
+    most_lanes_first: bool = False
     own_bytes: int = 1 << 17
 
     @property
@@ -101,6 +103,8 @@ NVPTX: Final = Processor(
 
 MEETING: Final = replace(NVPTX, lanes_that_meet=32)
 """An NVIDIA GPU with a thread to each lane, whose threads of a warp meet before dear blocks."""
+CROWDED: Final = replace(MEETING, most_lanes_first=True)
+"""The same, but the block at which most lanes wait runs first."""
 WARP: Final = replace(NVPTX, side_by_side=False, threads_per_lane=32, near_bytes=0, own_bytes=16 << 10)
 """An NVIDIA GPU with a warp to each lane: 32 threads, which run the same instructions at the same time. Arrays of the
 lane lie in memory that they share, the first ones in the fast memory of the multiprocessor, which has some 200 kB."""

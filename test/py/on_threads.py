@@ -30,6 +30,8 @@ WARPS_WITH_LITTLE = replace(WARPS, own_bytes=256)
 """The same with little fast memory."""
 MEETING = replace(IN_A_LOOP, lanes_that_meet=32)
 """Such a processor on which 32 lanes meet before dear blocks."""
+CROWDED = replace(MEETING, most_lanes_first=True)
+"""The same, with the block at which most lanes wait first."""
 FEW_AT_HAND = replace(IN_A_LOOP, near_bytes=48, own_bytes=64)
 """Such a processor with few frames and arrays near a thread."""
 

@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 import shares
 from neighbors import share_operations
-from on_threads import FEW_AT_HAND, IN_A_LOOP, MEETING, WARPS, WARPS_WITH_LITTLE, on_threads
+from on_threads import CROWDED, FEW_AT_HAND, IN_A_LOOP, MEETING, WARPS, WARPS_WITH_LITTLE, on_threads
 from own_code import HAS_LLVM, WITHOUT, WITHOUT_GANG, checking
 from shares import covering, features
 from typed_once import typed_once  # noqa: F401  # a fixture
@@ -225,6 +225,7 @@ KERNELS: dict[str, Run] = {
     "warps": by_grid(WARPS, WARPS_WITH_LITTLE, max_stack_depth=22, checked=True),
     "warps_inside_jit": by_grid(WARPS, WARPS, in_jit=True, max_stack_depth=DEPTH),
     "meeting": by_grid(MEETING, MEETING, max_stack_depth=23, checked=True),
+    "crowded": by_grid(CROWDED, CROWDED, max_stack_depth=23, checked=True),
     "gang": by_kernel(dispatch="gang"),
     "gang_checked": by_kernel(dispatch="gang", checked=True, max_stack_depth=1),
     "gang_threads": by_kernel(dispatch="gang", threads=3),
@@ -283,7 +284,15 @@ SMALL: tuple[tuple[str, int], ...] = tuple(
 )
 """Executors that have the other batches, too, in the usual run."""
 
-LEFT_TO_THE_NIGHT = ("interpret", "interpret_lowered", "compiled_in_full", "stackless_jax", "vm_jax", "vm_xla")
+LEFT_TO_THE_NIGHT = (
+    "interpret",
+    "interpret_lowered",
+    "compiled_in_full",
+    "stackless_jax",
+    "vm_jax",
+    "vm_xla",
+    "crowded",
+)
 """Executors that do not run all rows in the usual run."""
 
 DIVIDED: tuple[tuple[str, int], ...] = (

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 import warps
 from hypothesis import HealthCheck, given, note, settings
-from on_threads import MEETING, WARPS, WARPS_WITH_LITTLE, on_threads
+from on_threads import CROWDED, MEETING, WARPS, WARPS_WITH_LITTLE, on_threads
 from own_code import checking, needs_llvm
 from test_generated import ROWS, SHARED, expected, load, modules
 
@@ -261,7 +261,7 @@ def test_programs_by_chance(seed: int, tmp_path: Path) -> None:
     source = program(seed)
     entry = load(source, tmp_path).entry.function
     size = int(source.split("N = ")[1].split()[0])
-    on = (WARPS, WARPS_WITH_LITTLE, MEETING)[seed % 3]
+    on = (WARPS, WARPS_WITH_LITTLE, MEETING, CROWDED)[seed % 4]
     rows = max(2, on.lanes_that_meet + 2)
     x, n = np.arange(rows * size, dtype=np.int32).reshape(rows, size) * 5 % 23, np.arange(2, rows + 2) % 5
     wanted = jax.tree.map(np.asarray, hb.batch(entry, dispatch="kernel")(x, n))
@@ -278,7 +278,7 @@ def test_generated_programs(source: str, tmp_path: Path) -> None:
     note(source)
     module = load(source, tmp_path)
     wanted = expected(module)
-    for on in (WARPS, MEETING):
+    for on in (WARPS, MEETING, CROWDED):
         found = run(module.entry.function, *ROWS.T, SHARED, on=on, in_axes=module.entry.in_axes, max_stack_depth=2)
         assert found.tolist() == wanted
 
@@ -301,11 +301,12 @@ def parting(x, n):
     return total, x
 
 
-def test_lanes_that_meet() -> None:
+@pytest.mark.parametrize("on", [MEETING, CROWDED])
+def test_lanes_that_meet(on: Processor) -> None:
     x = np.linspace(-1, 1, 70 * 12, dtype=np.float32).reshape(70, 12)
     n = (np.arange(70, dtype=np.int32) * 13) % 11
     wanted = hb.batch(parting, dispatch="kernel")(x, n)
-    found = run(parting, x, n, on=MEETING)
+    found = run(parting, x, n, on=on)
     jax.tree.map(lambda got, want: np.testing.assert_allclose(got, want, rtol=1e-5), found, wanted)
 
 
@@ -314,6 +315,12 @@ def test_only_dear_blocks_are_met_at() -> None:
     x, n = np.zeros((1, 12), np.float32), np.zeros(1, np.int32)
     assert "redux.sync.min.u32" in ptx(parting, x, n, form="meeting")
     assert "redux" not in ptx(lambda n: n if n < 2 else n - 1, n, form="meeting")
+
+
+def test_most_lanes_are_found_by_a_match() -> None:
+    x, n = np.zeros((1, 12), np.float32), np.zeros(1, np.int32)
+    assert {"match.any.sync.b32", "redux.sync.min.u32"} <= set(ptx(parting, x, n, form="crowded").split())
+    assert "match" not in ptx(parting, x, n, form="meeting")
 
 
 def ptx(function: Callable[..., Any], *given: Any, form: str) -> str:
@@ -348,5 +355,5 @@ def test_the_form_is_chosen_by_what_lanes_do() -> None:
 
 def test_a_form_can_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HLOBATCH_OWN_CODE", "fibre")
-    with pytest.raises(hb.KernelError, match="'fibre', and may be thread, meeting, warp"):
+    with pytest.raises(hb.KernelError, match="'fibre', and may be thread, meeting, crowded, warp"):
         device_kernel(hb.batch(vectors, dispatch="kernel").trace(SEEDS).plan, target_of("cuda"))

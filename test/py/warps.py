@@ -100,6 +100,28 @@ all:
   call void @pause(i32 1, i64 %place) convergent
   ret i32 %least.next
 }}
+define internal i32 @fellows(i32 %x, i64 %place) noinline convergent {{
+top:
+  %t = load volatile i64, ptr @warp.now
+  %own = getelementptr i32, ptr @warp.words, i64 %t
+  store volatile i32 %x, ptr %own
+  call void @pause(i32 1, i64 %place) convergent
+  br label %next
+next:
+  %k = phi i64 [ 0, %top ], [ %k.next, %next ]
+  %count = phi i32 [ 0, %top ], [ %count.next, %next ]
+  %other = getelementptr i32, ptr @warp.words, i64 %k
+  %y = load volatile i32, ptr %other
+  %is_equal = icmp eq i32 %y, %x
+  %one = zext i1 %is_equal to i32
+  %count.next = add i32 %count, %one
+  %k.next = add i64 %k, 1
+  %over = icmp eq i64 %k.next, {THREADS}
+  br i1 %over, label %all, label %next
+all:
+  call void @pause(i32 1, i64 %place) convergent
+  ret i32 %count.next
+}}
 define internal i32 @warp(ptr %arrays, i64 %first, ptr %memory) noinline {{
 top:
   store ptr %arrays, ptr @warp.arrays

@@ -1,7 +1,7 @@
 """A program with explicit stacks -> the threads of a GPU that run its lanes: one each, a warp each, or lanes that meet.
 
 The choice compares the number of sequential operations of a thread in all repeated blocks (those on a cycle): if it
-runs the lane by itself, and if it is one of 32 threads that divide the lane's arrays. None of the three forms as it is
+runs the lane by itself, and if it is one of 32 threads that divide the lane's arrays. None of the forms as it is
 now has run on a card. In a trial on an H200 (2026-11, 17 workloads), whose lanes had a thread each, those whose blocks
 are dear and alike were 1.5 to 5 times as fast where their warps met at each block (eight schools, funnel, stiff),
 others slower; those of long vectors took 16 to 60 times as long as XLA's loop (networks, NUTS of 100 dimensions).
@@ -19,13 +19,13 @@ from hlobatch.analysis.cost import block_time, multiplications
 from hlobatch.analysis.machine_flow import repeated_blocks
 from hlobatch.ir.program import Program
 from hlobatch.kernels.machine import LEAST_COST_OF_MEETING
-from hlobatch.kernels.processors import MEETING, NVPTX, WARP, Processor
+from hlobatch.kernels.processors import CROWDED, MEETING, NVPTX, WARP, Processor
 from hlobatch.kernels.text import MOST_ELEMENTS_UNROLLED
 from hlobatch.kernels.types import NoKernelError
 from hlobatch.targets.target import Form
 from hlobatch.targets.work import FACTORED, FILLS, FUNCTIONS, equations_of
 
-NAMES: Final[dict[str, Processor]] = {"thread": NVPTX, "meeting": MEETING, "warp": WARP}
+NAMES: Final[dict[str, Processor]] = {"thread": NVPTX, "meeting": MEETING, "crowded": CROWDED, "warp": WARP}
 """The forms that ``HLOBATCH_OWN_CODE`` may name."""
 
 
