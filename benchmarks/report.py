@@ -95,8 +95,8 @@ The table compares `hlobatch.mcmc` with other libraries, from the start of a pro
 after {warmup} draws of warm-up. Each run is made twice in its process; the second one reuses compiled code
 if the library keeps it. All runs have the same log densities and numbers of draws, and adapt a diagonal metric
 and a step size; TFP adapts no metric for log densities. nutpie calls the density, jitted by JAX, from Python; its
-models of PyMC and Stan, which call compiled code, were not measured. Effective draws are arviz's bulk figure for the worst
-parameter. {columns}
+models of PyMC and Stan, which call compiled code, were not measured. Effective draws are arviz's bulk figure for the
+worst parameter. {columns}
 The load average before a run was up to {load:.1f}.
 
 `python -m benchmarks.sampling --warmup {warmup} --draws {draws} --json benchmarks/results/sampling.json`"""

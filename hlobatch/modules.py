@@ -45,7 +45,7 @@ class ReadPrograms(Programs):
         return optimized_program(self.specialized, self.shared, self.options.optimizations)
 
     @cached_property
-    def in_order(self) -> Program:
+    def in_program_order(self) -> Program:
         if _has_calls(self.specialized):
             return lowered_program(self.with_calls, self.options.optimizations)
         return self.specialized if len(self.specialized.var_alloc) > len(self.shared) else allocate(self.specialized)

@@ -119,7 +119,7 @@ class _Looks:
     def states(self) -> list[tuple[Layout, dict[str, Any]]]:
         """The layout and the state of each part."""
         division, found = self.course.division, []
-        for part in self.course.in_order:
+        for part in self.course.parts_by_number:
             layout = division.layout(part.room)
             found.append((layout, dict(zip(layout.slots, division.state(part.room, part.output), strict=True))))
         return found

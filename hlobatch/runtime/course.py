@@ -145,14 +145,14 @@ class Course:
         return all(self._room(part) is None for part in self.parts.values())
 
     @property
-    def in_order(self) -> list[Part]:
+    def parts_by_number(self) -> list[Part]:
         """The parts in the order of their numbers."""
         return [part for _, part in sorted(self.parts.items())]
 
     @property
     def results(self) -> Arrays:
         """The whole batch's results, as they are stored."""
-        return self.division.join([part.output[: self.division.plan.result_arrays] for part in self.in_order])
+        return self.division.join([part.output[: self.division.plan.result_arrays] for part in self.parts_by_number])
 
     # The stretches
 
@@ -285,7 +285,7 @@ class Course:
         division = self.division
         if len(self.parts) < division.threads:
             return 0
-        of_parts = np.stack([self._are_done(part) for part in self.in_order], 1)
+        of_parts = np.stack([self._are_done(part) for part in self.parts_by_number], 1)
         return int(of_parts.reshape(-1)[: division.size].sum())
 
     def _are_done(self, part: Part) -> np.ndarray[Any, Any]:
@@ -312,7 +312,9 @@ class Course:
     def _end(self) -> tuple[Any, Arrays]:
         """The status of each input, and the results of the whole batch as they are stored."""
         division = self.division
-        ends = [(*p.output[: division.plan.result_arrays], division.status(p.room, p.output)) for p in self.in_order]
+        ends = [
+            (*p.output[: division.plan.result_arrays], division.status(p.room, p.output)) for p in self.parts_by_number
+        ]
         *results, status = division.join(ends)
         return status, results
 

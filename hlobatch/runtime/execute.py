@@ -210,7 +210,7 @@ def _stats(course: Course) -> RunStats:
     division, plan = course.division, course.division.plan
     room = max(part.room for part in course.parts.values())
     layout = division.layout(room)
-    states = [division.state(part.room, part.output) for part in course.in_order]
+    states = [division.state(part.room, part.output) for part in course.parts_by_number]
     slots = [dict(zip(layout.slots, state, strict=True)) for state in states]
     executions = np.sum([np.asarray(each[EXECUTIONS], np.int64) for each in slots], axis=0)
     words = np.sum([np.asarray(each[ACTIVE], np.int64) for each in slots], axis=0)

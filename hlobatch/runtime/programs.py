@@ -2,8 +2,8 @@
 
 ::
 
-    specialized ─► with_calls ─► in_order ─► lowered ─► machine        XLA's loop over all lanes
-              └──────────────────────────────────────► of_a_lane       kernels
+    specialized ─► with_calls ─► in_program_order ─► lowered ─► machine   XLA's loop over all lanes
+              └──────────────────────────────────────────────► of_a_lane  kernels
 """
 
 from __future__ import annotations
@@ -52,21 +52,21 @@ class Programs:
         return computed_once(self.specialized, self.shared, self.options.optimizations)
 
     @cached_property
-    def in_order(self) -> Program:
+    def in_program_order(self) -> Program:
         """The program with explicit stacks, its blocks in program order."""
         return lowered_program(self.with_calls, self.options.optimizations)
 
     @cached_property
     def policies(self) -> Policies:
         """The program's policies on the platform that JAX runs on."""
-        return Policies.of(self.in_order, self.options, target_of(jax.default_backend()))
+        return Policies.of(self.in_program_order, self.options, target_of(jax.default_backend()))
 
     @cached_property
     def lowered(self) -> Program:
         """The program with explicit stacks, its blocks in the order in which they are run."""
         if self.policies.policy.schedule == "earliest":
-            return self.in_order  # that order is the schedule
-        return ordered_program(self.in_order)
+            return self.in_program_order  # that order is the schedule
+        return ordered_program(self.in_program_order)
 
     @cached_property
     def machine(self) -> Program:
@@ -76,7 +76,7 @@ class Programs:
     @cached_property
     def of_a_gang(self) -> Program:
         """The program with explicit stacks for gangs, whose lanes compute both sides of a cheap branch."""
-        return machine_program(self.in_order, replace(self.options.optimizations, ask_ahead=False))
+        return machine_program(self.in_program_order, replace(self.options.optimizations, ask_ahead=False))
 
     @cached_property
     def of_a_lane(self) -> Program:

@@ -65,7 +65,7 @@ def lines(name: str) -> Iterator[str]:
     for size in find(name).sizes:
         plan, inputs = plan_of(name, size)
         for machine, target in targets().items():
-            policies = Policies.of(plan.programs.in_order, plan.options, target)
+            policies = Policies.of(plan.programs.in_program_order, plan.options, target)
             threads = policies.policy.threads_for(inputs)
             strategy = plan_run(policies, -(-inputs // threads))
             verdict = target.judge(plan.programs.of_a_lane)

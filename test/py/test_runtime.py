@@ -425,7 +425,7 @@ def test_on_a_gpu_few_lanes_run_all_blocks_of_what_is_dear() -> None:
     plan = dear.trace(np.arange(4), np.eye(20, dtype=np.float32)).plan
 
     def form(inputs: int, platform: str, **options: Any) -> str:
-        policies = Policies.of(plan.programs.in_order, Options(lanes=inputs, **options), target_of(platform))
+        policies = Policies.of(plan.programs.in_program_order, Options(lanes=inputs, **options), target_of(platform))
         return plan_run(policies, inputs).policy.form
 
     assert [form(lanes, "gpu") for lanes in (1, 1_000, 10**8)] == ["sweep", "sweep", "chain"]
