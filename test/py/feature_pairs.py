@@ -1027,14 +1027,105 @@ class Parts(Feature):
     )
 
 
+class OwnItems(Feature):
+    helpers = """
+    class Cells:
+        def __init__(self, x):
+            self.cells, self.changes = [x, 0, 2], 0
+
+        def __getitem__(self, k):
+            return self.cells[k]
+
+        def __setitem__(self, k, v):
+            if k > 2:
+                raise IndexError("no cell")
+            self.cells[k] = v
+            self.changes += 1
+
+        def __delitem__(self, k):
+            if self.cells[k]:
+                self.cells[k] = 0
+
+        def __len__(self):
+            return len(self.cells) if self.cells[0] else 1
+    """
+    begins = ("y = Cells(a)", "y = Cells(b)\ny[1] = a")
+    values = ("y[@ % 3]", "y.changes", "len(y)", "sum(y.cells)")
+    conditions = ("y[1] > @", "y", "y[@ % 3] == y[0]")
+    changes = ("y[@ % 3] = #", "y[1] += #", "del y[@ % 3]", "try:\n    y[@] = #\nexcept IndexError:\n    t += 1")
+
+
+class With(Feature):
+    helpers = """
+    class Ledger:
+        def __init__(self, most):
+            self.most, self.total, self.opened = most, 0, 0
+
+        def __enter__(self):
+            self.opened += 1
+            return self
+
+        def __exit__(self, *error):
+            self.total = self.total * 2 + 1
+
+        def pay(self, v):
+            if v > self.most:
+                raise ValueError("too much")
+            self.total += v
+    """
+    begins = ("u = Ledger(a)", "u = Ledger(3)")
+    values = ("u.total % 97", "u.opened")
+    conditions = ("u.total > @",)
+    changes = (
+        "try:\n    with u:\n        u.pay(@)\n        t += 1\nexcept ValueError:\n    t += 2",
+        "with Ledger(a) as u1:\n    u1.most += @\n    t += u1.opened\nt += u1.total",
+        "with contextlib.suppress(KeyError, ValueError):\n    u.pay(@)\n    t += {1: #}[@]",
+        "with contextlib.nullcontext(#) as u2:\n    t += u2",
+    )
+
+
+class Neighbors(Feature):
+    begins = ("e = {0: [1, 2], 1: [a], 2: [], 3: [0, b, 2]}", "e = [[a], [1, 2, b], [], [0]]")
+    values = (
+        "len(e[@ % 4])",
+        "sum(e[@ % 4])",
+        "sum(x * 2 for x in e[@ % 4])",
+        "math.prod([x % 9 for x in e[@ % 4]][:5])",
+    )
+    conditions = ("@ in e[@ % 4]", "e[@ % 4]")
+    changes = (
+        "for x in e[@ % 4]:\n    t = (t * 3 + x) % 1009",
+        "e[@ % 4].append(#)",
+        "e1 = e[@ % 4]\nt += len(e1) + (e1[0] if e1 else #)",
+    )
+
+
+class OfMath(Feature):
+    begins = ("h = [a, 1, 2]", "h = [i + 1 for i in range(b)]")
+    values = (
+        *(
+            "math.prod([x % 9 for x in h][:5])",
+            "math.gcd(*h)",
+            "math.prod(range(1, @ % 9))",
+            "math.lcm(*[i + 1 for i in range(b)])",
+        ),
+        "math.prod((x % 9 for x in h[:4] if x > @), start=# % 9)",
+        "int(math.fsum(h))",
+    )
+    conditions = ("math.prod([x % 9 for x in h[:4]]) > @",)
+    changes = ("h.append(#)", "if len(h) > 4:\n    h.pop()", "h = [*h, @][-4:]")
+
+
 FEATURES: tuple[type[Feature], ...] = tuple(Feature.__subclasses__())
 
 
 IMPORTS = (
+    "import contextlib",
     "import dataclasses",
     "import enum",
     "import functools",
     "import itertools",
+    "import math",
     "import operator",
     "from collections import Counter, defaultdict, deque",
     "import numpy as np",
