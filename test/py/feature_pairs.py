@@ -804,7 +804,7 @@ class Matrix(Feature):
     values = (
         *("int(r0[@ % 2, @ % 3])", "int(r0.sum())", "int(r0[@ % 2].max())", "int(r0[:, 1].sum())"),
         "int((r0 > @).sum())",
-        *("int(r0.T[@ % 3, 0])", "int(r0.reshape(-1)[@])", "int(r0[:, ::-1][0, 0])"),
+        *("int(r0.T[@ % 3, 0])", "int(r0.reshape(-1)[@ % 6])", "int(r0[:, ::-1][0, 0])"),
         "int(np.where(r0 > 1, r0, #).sum())",
         *("len(r0)", "int(np.dot(r0[1], r0[0]))", "int(r0.argmax())", "int(sum(x[0] for x in r0))"),
     )  # fmt: skip

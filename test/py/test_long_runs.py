@@ -244,7 +244,7 @@ def f(x, n):
 x, n = jnp.linspace(0.1, 0.9, 20), jnp.arange(20)
 state = f.start(x, n)
 if sys.argv[1] == "begin":
-    np.savez(sys.argv[2], **f.advance(state, 30).arrays)
+    np.savez(sys.argv[2], **f.advance(state, 5).arrays)
     np.save(sys.argv[2] + ".npy", f.finish(state))
 else:
     state = state.with_arrays(np.load(sys.argv[2]))
