@@ -35,8 +35,8 @@ def is_iterator(value: Any, source: Source, local: frozenset[str]) -> bool:
     return any(made is maker for maker in _MAKERS) or getattr(made, "__module__", None) == itertools.__name__
 
 
-def once(items: Any, name: str) -> None:
-    """Check that what a name is given to may be gone over more than once.
+def once(items: Any, name: str) -> Any:
+    """The items, checked that what a name is given to may be gone over more than once.
 
     Raises:
         UnsupportedSyntaxError: It is an iterator in Python, whose length differs between lanes.
@@ -46,6 +46,27 @@ def once(items: Any, name: str) -> None:
             f"{name!r} is an iterator, which may be used up when it is read again",
             help="make it a list, as in `list(…)`, or write it where it is used.",
         )
+    return items
+
+
+def iterators_kept(value: ast.expr, source: Source, local: frozenset[str]) -> list[ast.expr]:
+    """The iterators that a function returns, or puts into what it returns: how often they are used is not known."""
+    if is_iterator(value, source, local):
+        return [value]
+    match value:
+        case ast.Name(name) if any(_gives(part, name, source, local) for part in ast.walk(source.node)):
+            return [value]
+        case ast.Tuple(parts) | ast.List(parts) | ast.Set(parts) | ast.Dict(_, parts):
+            return [inner for part in parts for inner in iterators_kept(part, source, local)]
+    return []
+
+
+def _gives(node: ast.AST, name: str, source: Source, local: frozenset[str]) -> bool:
+    """Whether a statement assigns an iterator to a variable."""
+    match node:
+        case ast.Assign([ast.Name(target)], value) | ast.AnnAssign(ast.Name(target), _, value):
+            return target == name and is_iterator(value, source, local)
+    return False
 
 
 def is_used_again(name: str, statement: ast.stmt, function: ast.AST) -> bool:

@@ -18,13 +18,13 @@ import ast
 import functools
 from collections.abc import Callable
 from functools import singledispatchmethod
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from hlobatch.analysis.aliases import AnotherName
 from hlobatch.analysis.mutation import refuse_generator
 from hlobatch.analysis.reach import may_change
 from hlobatch.diagnostics import HloBatchError, UnsupportedSyntaxError
-from hlobatch.frontend import by_place
+from hlobatch.frontend import by_place, iterators
 from hlobatch.frontend.asked import Asking
 from hlobatch.frontend.assignments import AssignmentLowering, outside
 from hlobatch.frontend.callees import BATCH_MARK, Callee, is_sync, static_value
@@ -37,7 +37,7 @@ from hlobatch.frontend.loops import ForLowering
 from hlobatch.frontend.patterns import MatchLowering
 from hlobatch.frontend.printing import as_statement
 from hlobatch.frontend.raising import RESULT
-from hlobatch.frontend.scopes import root_of
+from hlobatch.frontend.scopes import root_of, with_parts
 from hlobatch.frontend.source import MISSING
 from hlobatch.frontend.support import INSTEAD_OF_LOGGING, instead_of_effect, refusal
 from hlobatch.frontend.syntax import helper, literal, load
@@ -274,7 +274,18 @@ class FunctionLowering(FailingLowering):
 
     @statement.register
     def _return(self, node: ast.Return) -> None:
-        self.give_back(node.value or literal(None, node), node)
+        self.give_back(self._checked(node.value or literal(None, node)), node)
+
+    def _checked(self, value: ast.expr) -> ast.expr:
+        """A returned value, whose iterators of a lane's length are refused."""
+        kept = [] if self.source.is_of_prelude else iterators.iterators_kept(value, self.source, self.local)
+
+        def checked(node: Any) -> Any:
+            if not any(node is one for one in kept):
+                return with_parts(node, checked)
+            return helper("__hb_once", [node, self.constant(self.source.text(node))], node)
+
+        return checked(value) if kept else value
 
     def give_back(self, value: ast.expr, node: ast.AST) -> None:
         """Return a value. Each side of a conditional expression returns, so that its calls stay in tail position."""

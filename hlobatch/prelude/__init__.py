@@ -27,11 +27,9 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])  # a class can be called, too
-MEANT_AS_A_WHOLE: Final = frozenset({f"{__name__}.builtins"})
-"""The modules whose functions have a meaning for lanes without this package, also on items of a lane's number."""
-MEANT_ANYWAY: Final = MEANT_AS_A_WHOLE.union(
-    f"{__name__}.{name}" for name in ("functools", "itertools", "math", "operator")
-)
+MEANT_AS_A_WHOLE: Final = frozenset(f"{__name__}.{name}" for name in ("builtins", "functools", "itertools", "operator"))
+"""The modules whose functions, without this package, go over items of a lane's number, or tell that a loop has to."""
+MEANT_ANYWAY: Final = MEANT_AS_A_WHOLE | {f"{__name__}.math"}
 """The modules whose functions have a meaning for lanes without this package, too: on items of a shared number."""
 _FOLDER: Final = f"{Path(__file__).resolve().parent}{os.sep}"
 

@@ -8,7 +8,7 @@ import sys
 import unittest
 from collections.abc import Iterator
 from pathlib import Path
-from types import FunctionType, ModuleType
+from types import FunctionType, ModuleType, SimpleNamespace
 
 IN_EXAMPLES = tuple(
     f"test_{name}"
@@ -24,6 +24,8 @@ IN_EXAMPLES = tuple(
     )
 )
 """Tests of iterators with few items that are not requested one by one."""
+EXACT = ("test_prod", "testGcd", "test_lcm")
+"""Tests of functions of ``math`` that round nothing: lanes have the others to within some last bits."""
 CLASSES = {
     "bisect": [("test_bisect", name, "test") for name in ("TestBisect", "TestInsort", "TestErrorHandling")],
     "builtins": [("test_builtin", "TestSorted", "test"), ("list_tests", "CommonTest", "test_sort")],
@@ -34,6 +36,7 @@ CLASSES = {
     "functools": [("test_functools", "TestReduceC", "test_reduce")],
     "heapq": [("test_heapq", name, "test") for name in ("TestHeap", "TestErrorHandling")],
     "itertools": [("test_itertools", "TestExamples", IN_EXAMPLES)],
+    "math": [("test_math", "MathTests", EXACT)],
     "operator": [("test_operator", "OperatorTestCase", ("test_countOf", "test_indexOf"))],
 }
 """For each module of the prelude: CPython's test modules, their classes, and prefixes of the tests' names."""
@@ -60,6 +63,8 @@ def tests_of(name: str) -> Iterator[unittest.TestCase]:
         theirs = importlib.import_module(f"test.{file}")
         if name in ("builtins", "collections", "itertools"):
             vars(theirs).update(own)
+        if hasattr(theirs, name):  # its tests name the module
+            setattr(theirs, name, SimpleNamespace(**{**vars(getattr(theirs, name)), **own}))
         attributes = {**own, "module": ours, "type2test": own.get("list"), "reduce": staticmethod(own.get("reduce"))}
         case = type(test, (getattr(theirs, test), unittest.TestCase), attributes)
         names = set(unittest.defaultTestLoader.getTestCaseNames(case)) - LEFT_OUT
