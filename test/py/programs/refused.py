@@ -5,7 +5,6 @@ A program whose result is wrong stands here too, as ``WrongResultError``: it is 
 
 REFUSED: dict[str, str] = {
     "is_happy": "BatchTypeError",
-    "optimal_game": "UnsupportedSyntaxError",
     "shape_area": "BatchTypeError",
     "change_base": "BatchTypeError",
 }
