@@ -103,9 +103,9 @@ class WithoutWith(ast.NodeTransformer):
         arguments: list[ast.expr] = [ast.Constant(None)] * (len(leave.args.args) - 1 or 3)
         left = ast.Expr(ast.Call(ast.Attribute(_read(name), "__exit__", ast.Load()), arguments, []))
         has_effect = any(not isinstance(part, (ast.Pass, ast.Return)) for part in _statements(leave))
-        inside: list[ast.stmt] = [ast.Try(body, [], [], [left])] if has_effect else body
-        if drops:
-            inside = [ast.Try(inside, [ast.ExceptHandler(None, None, [ast.Pass()])], [], [])]
+        dropping = [ast.ExceptHandler(None, None, [ast.Pass()])] if drops else []  # of the body, not of `__exit__`
+        leaving: list[ast.stmt] = [left] if has_effect else []
+        inside = [ast.Try(body, dropping, [], leaving)] if dropping or leaving else body
         return [*made, *begin, *inside]
 
     def _kind(self, manager: ast.expr) -> Any:

@@ -478,6 +478,33 @@ def dropped(n):
     return total * 10 + dropping.count
 
 
+class RaisingAtTheEnd:
+    def __init__(self, n):
+        self.n = n
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        if self.n == 2:
+            raise KeyError("left")
+        return True
+
+
+def raised_by_the_exit(n):
+    total = 0
+    try:
+        with RaisingAtTheEnd(n):
+            total += 1
+            if n % 2:
+                raise ValueError
+            total += 10
+        total += 100
+    except KeyError:
+        total += 1000
+    return total
+
+
 def of_contextlib(n):
     total, found = 0, {1: 5, 3: 6}
     with contextlib.suppress(KeyError, ZeroDivisionError):
@@ -502,7 +529,9 @@ def given_another_name(n):
     return dropping.count + n
 
 
-@pytest.mark.parametrize("function", [paid, paid_in_part, dropped, of_contextlib], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "function", [paid, paid_in_part, dropped, raised_by_the_exit, of_contextlib], ids=lambda f: f.__name__
+)
 def test_with_is_a_try_with_a_finally(function) -> None:
     numbers = np.arange(1, 7, dtype=np.int32)
     assert hb.batch(function)(numbers).tolist() == [function(n) for n in numbers.tolist()]
