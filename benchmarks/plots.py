@@ -69,7 +69,9 @@ def _summary(rows: Sequence[Row]) -> Any:
         # Bars begin at 1, where both are equally fast.
         bars = axes.barh(places, [r - 1 for r in ratios], left=1, color=color, label=f"against {contender}")
         axes.bar_label(bars, [f"{r:.0f}" if r >= 10 else f"{r:.1f}" for r in ratios], padding=3, fontsize=8)
-    axes.set(xscale="log", xlim=(0.9, 200), xticks=[1, 2, 5, 10, 20, 50, 100], xticklabels=[1, 2, 5, 10, 20, 50, 100])
+    end = 1.8 * max(row["slower"] for row in rows)  # with room for the largest ratio
+    ticks = [tick for tick in (1, 2, 5, 10, 20, 50, 100, 200, 500) if tick < end]
+    axes.set(xscale="log", xlim=(0.9, end), xticks=ticks, xticklabels=ticks)
     cores = rows[0]["environment"]["cores"]
     axes.set(yticks=range(len(rows)), xlabel=f"hlobatch is … times as fast, 1,000 examples on {cores} cores")
     axes.set_yticklabels([registry.find(row["workload"]).title for row in rows], fontsize=8)

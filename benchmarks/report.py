@@ -179,8 +179,10 @@ def _grouped(rows: Iterable[Row], key: Any) -> list[tuple[str, list[Row]]]:
 
 
 def _device(rows: Sequence[Row]) -> str:
-    environment = rows[0]["environment"]
-    return str(environment["device"]) if environment["platform"] != "cpu" else f"the CPU: {environment['processor']}"
+    environments = [row["environment"] for row in rows]
+    if environments[0]["platform"] != "cpu":
+        return str(environments[0]["device"])
+    return f"the CPU: {'; '.join(dict.fromkeys(one['processor'] for one in environments))}"
 
 
 def _measured_on(rows: Sequence[Row]) -> list[str]:
