@@ -181,7 +181,8 @@ class _Dicts(ast.NodeTransformer):
 
 def _placed_apart(module: ast.Module, node: ast.FunctionDef) -> ast.Module:
     """New syntax, each node of which has another place on the line of a definition, since places tell code apart."""
-    places = itertools.combinations(range(len("def f(x):") + 1), 2)
+    columns = len("def f():") + 2 * len(_parameters(node))  # which the line has at least
+    places = itertools.combinations(range(columns + 1), 2)
     for part in walk(module):
         if isinstance(part, (ast.expr, ast.stmt)):
             first, last = next(places)

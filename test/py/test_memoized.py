@@ -115,6 +115,15 @@ def default_and_names(n):
 
 
 @program
+def of_many_parameters(n):
+    @cache
+    def total(a, b, c, d, e, f, g, h, i, j):
+        return a if a < 1 else total(a - 1, b, c, d, e, f, g, h, i, j) + b + c + d + e + f + g + h + i + j
+
+    return total(n, 1, 2, 3, 4, 5, 6, 7, 8, n)
+
+
+@program
 def that_raises(n):
     @cache
     def checked(k):

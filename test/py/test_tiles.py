@@ -11,20 +11,12 @@ import jax
 import numpy as np
 import pytest
 from on_tiles import NO_TILES, on_tiles
+from test_device_kernels import FIBONACCI, NUMBERS, fibonacci
 from zoo import ZOO, ZooProgram
 
 import hlobatch as hb
 from hlobatch.runtime.kernel_plan import device_kernel
 from hlobatch.targets.registry import target_of
-
-NUMBERS = np.arange(11, dtype=np.int32)
-FIBONACCI = [1, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89]
-
-
-def fibonacci(n):
-    if n <= 1:
-        return 1
-    return fibonacci(n - 2) + fibonacci(n - 1)
 
 
 def reason(program: ZooProgram) -> str:
