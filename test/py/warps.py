@@ -32,6 +32,11 @@ _SWITCH = "; ".join(
     ]
 )
 
+_SHOWN = """  %t = load volatile i64, ptr @warp.now
+  %own = getelementptr i32, ptr @warp.words, i64 %t
+  store volatile i32 %x, ptr %own
+  call void @pause(i32 1, i64 %place) convergent"""
+"""Shows the other threads of a warp a word, and waits until each of them has shown its own."""
 TEXT = f"""
 @warp.stacks = internal global [{THREADS} x ptr] zeroinitializer
 @warp.states = internal global [{THREADS} x i32] zeroinitializer
@@ -70,10 +75,7 @@ define internal void @meet(i64 %place) noinline convergent {{
   ret void
 }}
 define internal i32 @of_thread(i32 %x, i64 %from, i64 %place) noinline convergent {{
-  %t = load volatile i64, ptr @warp.now
-  %own = getelementptr i32, ptr @warp.words, i64 %t
-  store volatile i32 %x, ptr %own
-  call void @pause(i32 1, i64 %place) convergent
+{_SHOWN}
   %other = getelementptr i32, ptr @warp.words, i64 %from
   %y = load volatile i32, ptr %other
   call void @pause(i32 1, i64 %place) convergent
@@ -81,10 +83,7 @@ define internal i32 @of_thread(i32 %x, i64 %from, i64 %place) noinline convergen
 }}
 define internal i32 @least(i32 %x, i64 %place) noinline convergent {{
 top:
-  %t = load volatile i64, ptr @warp.now
-  %own = getelementptr i32, ptr @warp.words, i64 %t
-  store volatile i32 %x, ptr %own
-  call void @pause(i32 1, i64 %place) convergent
+{_SHOWN}
   br label %next
 next:
   %k = phi i64 [ 0, %top ], [ %k.next, %next ]
@@ -102,10 +101,7 @@ all:
 }}
 define internal i32 @fellows(i32 %x, i64 %place) noinline convergent {{
 top:
-  %t = load volatile i64, ptr @warp.now
-  %own = getelementptr i32, ptr @warp.words, i64 %t
-  store volatile i32 %x, ptr %own
-  call void @pause(i32 1, i64 %place) convergent
+{_SHOWN}
   br label %next
 next:
   %k = phi i64 [ 0, %top ], [ %k.next, %next ]
