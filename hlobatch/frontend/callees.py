@@ -23,8 +23,8 @@ from hlobatch.frontend.files import is_users
 from hlobatch.frontend.following import Calls, called, is_batched, is_followed_at_once
 from hlobatch.frontend.guesses import CONTAINERS, Expected, NothingExpected, Unexpected, is_likely, method
 from hlobatch.frontend.library import changed_in, is_built_in
-from hlobatch.frontend.memoized import Memoized, with_dicts
 from hlobatch.frontend.nested import Template
+from hlobatch.frontend.rewriting.memoized import Memoized, with_dicts
 from hlobatch.frontend.source import MISSING, Source, plain_function, read_source
 from hlobatch.ir.names import unused
 from hlobatch.values.facts import Copy, Facts, Site, of_function

@@ -17,7 +17,7 @@ from hlobatch.diagnostics import HloBatchError
 from hlobatch.frontend.handlers import caught_kinds, drops_exceptions
 from hlobatch.frontend.meanings import Meanings, comprehension_in_known_order, is_comprehension
 from hlobatch.frontend.primitives import HELPERS
-from hlobatch.frontend.recompiled import recompiled
+from hlobatch.frontend.rewriting.recompiled import recompiled
 from hlobatch.frontend.scopes import HELPER, local_names, with_parts
 from hlobatch.frontend.source import MISSING, Source, source_of
 from hlobatch.frontend.syntax import helper, literal

@@ -31,7 +31,6 @@ from hlobatch.frontend import (
     iteration,
     iterators,
     members,
-    memoized,
     nested,
     numbered_items,
     possible_items,
@@ -49,6 +48,7 @@ from hlobatch.frontend import (
 from hlobatch.frontend.dict_order import in_known_order
 from hlobatch.frontend.lane_slices import slice_of
 from hlobatch.frontend.nodes import located, walk
+from hlobatch.frontend.rewriting.memoized import memoized
 from hlobatch.frontend.source import MISSING, ONE_AT_A_TIME, Source
 from hlobatch.frontend.syntax import assigned, helper
 from hlobatch.ir.effects import lane_print
@@ -87,7 +87,7 @@ HELPERS: Final = {
     "__hb_differentiated": differentiated.differentiated,
     "__hb_follow": following.follow,
     "__hb_spread": starred.spread,
-    "__hb_memoized": memoized.memoized,
+    "__hb_memoized": memoized,
     "__hb_expect": guesses.expect,
     "__hb_see": following.see,
     "__hb_printed": effects.printed,

@@ -22,10 +22,10 @@ import jax
 from hlobatch.diagnostics import UNKNOWN, Location, UnsupportedSyntaxError
 from hlobatch.frontend.files import file_of, is_users, lines_of
 from hlobatch.frontend.nodes import walk
-from hlobatch.frontend.private_names import as_python_has_it
+from hlobatch.frontend.rewriting.private_names import as_python_has_it
+from hlobatch.frontend.rewriting.with_statements import WithoutWith
 from hlobatch.frontend.support import refusal
 from hlobatch.frontend.typed_code import PROGRAM, PROMPTS
-from hlobatch.frontend.with_statements import WithoutWith
 from hlobatch.prelude import is_of_prelude
 
 MISSING: Final = object()
@@ -172,7 +172,7 @@ def source_of(fun: types.FunctionType) -> Source:
     source = Source(fun, file, as_python_has_it(node, fun), tuple(lines), fun.__code__)
     if not any(isinstance(part, ast.With) for part in walk(node)):
         return source
-    rewriting = WithoutWith(source.resolve, lambda method: source_of(method).node, source.node)
+    rewriting = WithoutWith(source.node, source.resolve, lambda method: source_of(method).node)
     return replace(source, node=rewriting.of())
 
 

@@ -28,9 +28,9 @@ from hlobatch.frontend.differentiated import differentiates
 from hlobatch.frontend.following import called
 from hlobatch.frontend.library import is_built_in
 from hlobatch.frontend.meanings import Meanings, is_comprehension
-from hlobatch.frontend.memoized import is_memoized
 from hlobatch.frontend.nested import Template, nested_functions
 from hlobatch.frontend.primitives import HELPERS, compile_primitive, watched
+from hlobatch.frontend.rewriting.memoized import is_memoized
 from hlobatch.frontend.scopes import HELPER, local_names, names_before, with_parts
 from hlobatch.frontend.source import MISSING, Source
 from hlobatch.frontend.support import refusal

@@ -26,7 +26,7 @@ import functools
 import itertools
 import types
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -35,10 +35,10 @@ from hlobatch.frontend.changes import changes_of
 from hlobatch.frontend.files import is_users
 from hlobatch.frontend.lane_numbers import differs
 from hlobatch.frontend.nodes import walk
-from hlobatch.frontend.recompiled import recompiled, without_defaults
+from hlobatch.frontend.rewriting.recompiled import recompiled, without_defaults
+from hlobatch.frontend.rewriting.rewriting import Rewriting, written
 from hlobatch.frontend.scopes import local_names
 from hlobatch.frontend.source import Source, source_of
-from hlobatch.ir.names import unused
 from hlobatch.values.facts import Learned, of_function
 
 Resolve = Callable[[ast.expr, Source], Any]
@@ -122,33 +122,32 @@ def _rewritten(source: Source, resolve: Resolve, *, of_globals: bool) -> _Made:
     if not of_globals and not any(isinstance(part, ast.FunctionDef) and part.decorator_list for part in inside):
         return None
     dicts = _Dicts(source, resolve)
-    body = [dicts.visit(copy.deepcopy(statement)) for statement in source.node.body]
+    node = dicts.of()
     first = [part for found in _called(source, resolve).items() for part in dicts.inside(*found)] if of_globals else []
     if not dicts.names:
         return None
-    node = copy.copy(source.node)
-    node.body = [*first, *(part for one in body for part in (one if isinstance(one, list) else [one]))]
+    node.body = [*first, *node.body]
     return recompiled(source.node, node.body, source.code, source.file), node
 
 
-class _Dicts(ast.NodeTransformer):
+class _Dicts(Rewriting):
     """Rewrites inner functions with caches, and notes the names of those that it has rewritten."""
 
     def __init__(self, source: Source, resolve: Resolve) -> None:
+        super().__init__(source.node)
         self.source, self.resolve, self.names = source, resolve, list[str]()
-        self.taken = {part.id for part in walk(source.node) if isinstance(part, ast.Name)}
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
-        self.generic_visit(node)
-        if len(node.decorator_list) == 1 and self._is_cache(node.decorator_list[0], node):
-            return self._statements(node.name, node)
-        return node
+    def instead_of(self, node: ast.stmt) -> list[ast.stmt] | None:
+        match node:
+            case ast.FunctionDef(name, decorator_list=[decorator]) if self._is_cache(decorator, node):
+                return self._keeping(name, node)
+        return None
 
     def inside(self, name: str, function: Any) -> list[ast.stmt]:
         """The definitions to put into a function in place of one of its file that it calls by a name."""
         node = copy.deepcopy(source_of(function.__wrapped__).node)
         self.generic_visit(node)
-        return self._statements(name, node)
+        return self._keeping(name, node)
 
     def _is_cache(self, decorator: ast.expr, node: ast.FunctionDef) -> bool:
         """Whether a decorator is a cache with which a function can keep its results in a dict."""
@@ -164,31 +163,30 @@ class _Dicts(ast.NodeTransformer):
             size = None
         return meant in (functools.cache, functools.lru_cache) and _can_keep(node, keeps_all=size is None)
 
-    def _statements(self, name: str, node: ast.FunctionDef) -> list[ast.stmt]:
+    def _keeping(self, name: str, node: ast.FunctionDef) -> list[ast.stmt]:
         """The definition of a function that keeps its results, and before it what it uses."""
         self.names.append(name)
-        kept, computed = (unused(f"{name}_{word}", self.taken, separator="_") for word in ("kept", "computed"))
-        self.taken |= {kept, computed}
+        kept, computed = self.fresh(f"{name}_kept"), self.fresh(f"{name}_computed")
         parameters = _parameters(node)
         key = parameters[0] if len(parameters) == 1 else f"({', '.join(parameters)})"
         text = _TEXT.format(name=name, kept=kept, computed=computed, key=key, arguments=", ".join(parameters))
-        first, body, keeps = _placed_apart(ast.parse(text), node).body
+        first, body, keeps = _placed_apart(written(text, node), node)
         assert isinstance(body, ast.FunctionDef)
         assert isinstance(keeps, ast.FunctionDef)
         body.args, body.body, keeps.args = without_defaults(node.args), node.body, node.args
         return [first, body, keeps]
 
 
-def _placed_apart(module: ast.Module, node: ast.FunctionDef) -> ast.Module:
+def _placed_apart(statements: Sequence[ast.stmt], node: ast.FunctionDef) -> Sequence[ast.stmt]:
     """New syntax, each node of which has another place on the line of a definition, since places tell code apart."""
     columns = len("def f():") + 2 * len(_parameters(node))  # which the line has at least
     places = itertools.combinations(range(columns + 1), 2)
-    for part in walk(module):
+    for part in (part for statement in statements for part in walk(statement)):
         if isinstance(part, (ast.expr, ast.stmt)):
             first, last = next(places)
             part.lineno = part.end_lineno = node.lineno
             part.col_offset, part.end_col_offset = node.col_offset + first, node.col_offset + last
-    return module
+    return statements
 
 
 def _can_keep(node: ast.FunctionDef, *, keeps_all: bool) -> bool:

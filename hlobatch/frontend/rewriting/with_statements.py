@@ -1,0 +1,220 @@
+"""``with`` on an object of the user's -> ``try`` and ``finally``, before anything else reads the definition.
+
+::
+
+    with Ledger(n) as ledger:             ledger = Ledger(n)
+        ledger.pay(3)             ==>     ledger.__enter__()
+                                          try: ledger.pay(3)
+                                          finally: ledger.__exit__(None, None, None)
+
+``__exit__`` must not look at the exception, which differs between lanes, and drops all of them or none. Known, too, are
+``contextlib.suppress``, ``closing`` and ``nullcontext``, and ``numpy.errstate``. Any other ``with`` stays, and is
+refused where it is lowered.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import types
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from hlobatch.frontend.nodes import walk
+from hlobatch.frontend.rewriting.rewriting import Rewriting, written
+
+_MANAGER: Final = "_hb_manager"
+_SUPPRESSED: Final = """
+try: BODY
+except CAUGHT: pass
+"""
+_CLOSED: Final = """
+MANAGER = GIVEN
+try: BODY
+finally: MANAGER.close()
+"""
+_LEFT: Final = """
+try: BODY
+finally: MANAGER.__exit__(NONE)
+"""
+_DROPPED: Final = """
+try: BODY
+except: pass
+"""
+
+
+class WithoutWith(Rewriting):
+    """Rewrites the ``with`` statements of one definition."""
+
+    def __init__(
+        self,
+        node: ast.FunctionDef,
+        resolve: Callable[[str], Any],
+        definition: Callable[[types.FunctionType], ast.FunctionDef],
+    ) -> None:
+        """Of one definition.
+
+        Args:
+            node: The definition.
+            resolve: Gives the value of a name from outside of the function.
+            definition: Gives the definition of a method.
+        """
+        super().__init__(node)
+        self._resolve, self._definition = resolve, definition
+        self._local = {name for part in walk(node) for name in _names_given(part)}
+
+    def instead_of(self, node: ast.stmt) -> list[ast.stmt] | None:
+        if not isinstance(node, ast.With):
+            return None
+        body: list[ast.stmt] | None = node.body
+        for item in reversed(node.items):
+            body = None if body is None else self._entered(item, body)
+        return body
+
+    def _entered(self, item: ast.withitem, body: list[ast.stmt]) -> list[ast.stmt] | None:
+        """Statements in place of a ``with`` of one item; None if there are none."""
+        manager, target = item.context_expr, item.optional_vars
+        given = manager.args if isinstance(manager, ast.Call) else []
+        match self._kind(manager):
+            case contextlib.suppress if target is None and given:
+                return written(_SUPPRESSED, manager, BODY=body, CAUGHT=ast.Tuple(given, ast.Load()))
+            case contextlib.nullcontext:
+                return [*_assigned(target, given[0] if given else ast.Constant(None), manager), *body]
+            case np.errstate if target is None and not _raises(manager):
+                return body
+            case contextlib.closing if len(given) == 1:
+                return written(_CLOSED, manager, BODY=body, GIVEN=given[0], MANAGER=self._name(target, body))
+            case type() as kind:
+                return self._of_users(kind, item, body)
+        return None
+
+    def _of_users(self, kind: type, item: ast.withitem, body: list[ast.stmt]) -> list[ast.stmt] | None:
+        """Statements in place of a ``with`` on an object of a class of the user's."""
+        methods = [getattr(kind, name, None) for name in ("__enter__", "__exit__")]
+        known = [self._definition(method) for method in methods if isinstance(method, types.FunctionType)]
+        if len(known) < len(methods) or (drops := _drops(known[1])) is None:
+            return None
+        manager = item.context_expr
+        if isinstance(manager, ast.Name):
+            if _is_given(manager.id, body):
+                return None
+            name, made = manager.id, list[ast.stmt]()
+        else:
+            name = self._name(item.optional_vars, body, is_object=_returns_itself(known[0]))
+            made = written("MANAGER = GIVEN", manager, MANAGER=name, GIVEN=manager)
+        made += self._entering(known[0], name, item)
+        return made + self._leaving(known[1], name, item, body, drops=drops)
+
+    def _entering(self, enter: ast.FunctionDef, name: str, item: ast.withitem) -> list[ast.stmt]:
+        """The call of ``__enter__``, and the assignment of its result, which is the object itself if that is known."""
+        place, target = item.context_expr, item.optional_vars
+        if not _returns_itself(enter):
+            result = target or ast.Name(self.fresh(_MANAGER), ast.Store())
+            return written("TARGET = MANAGER.__enter__()", place, TARGET=result, MANAGER=name)
+        called = written("MANAGER.__enter__()", place, MANAGER=name) if len(_statements(enter)) > 1 else []
+        is_named = isinstance(target, ast.Name) and target.id == name
+        return called + ([] if is_named else _assigned(target, ast.Name(name, ast.Load()), place))
+
+    @staticmethod
+    def _leaving(
+        leave: ast.FunctionDef, name: str, item: ast.withitem, body: list[ast.stmt], *, drops: bool
+    ) -> list[ast.stmt]:
+        """The statements inside, and the call of ``__exit__`` behind them if that has an effect."""
+        if drops:  # what the statements raise, and not what `__exit__` raises
+            body = written(_DROPPED, item.context_expr, BODY=body)
+        if all(isinstance(part, (ast.Pass, ast.Return)) for part in _statements(leave)):
+            return body
+        none = ", ".join(["None"] * (len(leave.args.args) - 1 or 3))
+        return written(_LEFT.replace("NONE", none), item.context_expr, BODY=body, MANAGER=name)
+
+    def _kind(self, manager: ast.expr) -> Any:
+        """The class of an object, as far as names outside of the function tell."""
+        if isinstance(manager, ast.Call):
+            return self._value(manager.func)
+        if not isinstance(manager, ast.Name):
+            return None
+        parts = walk(self.node)
+        values = [value for part in parts for target, value in _pairs(part) if _is_named(target, manager.id)]
+        if len(values) < sum(manager.id in _names_given(part) for part in parts):
+            return None
+        kinds = [self._value(value.func) if isinstance(value, ast.Call) else None for value in values]
+        return kinds[0] if kinds and all(kind is kinds[0] for kind in kinds) else None
+
+    def _value(self, node: ast.expr) -> Any:
+        if isinstance(node, ast.Name):
+            return None if node.id in self._local else self._resolve(node.id)
+        if isinstance(node, ast.Attribute) and isinstance(owner := self._value(node.value), (types.ModuleType, type)):
+            return getattr(owner, node.attr, None)
+        return None
+
+    def _name(self, target: ast.expr | None, body: Sequence[ast.stmt], *, is_object: bool = True) -> str:
+        """The variable for the object: the one after ``as``, if that is the object, and stays it."""
+        is_kept = isinstance(target, ast.Name) and is_object and not _is_given(target.id, body)
+        return target.id if isinstance(target, ast.Name) and is_kept else self.fresh(_MANAGER)
+
+
+def _names_given(part: ast.AST) -> list[str]:
+    """The name to which a node, as it stands alone, gives another value."""
+    match part:
+        case ast.Name(name, ast.Store() | ast.Del()) | ast.arg(name):
+            return [name]
+    return []
+
+
+def _is_named(node: ast.AST | None, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
+
+
+def _is_given(name: str, body: Sequence[ast.stmt]) -> bool:
+    """Whether statements give a name another value."""
+    return any(name in _names_given(part) for statement in body for part in walk(statement))
+
+
+def _pairs(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """The targets of an assignment, each with its value; those in tuples as far as the value is a tuple, too."""
+    for target in node.targets if isinstance(node, ast.Assign) else []:
+        match target, node.value:  # type: ignore[attr-defined]
+            case ast.Tuple(targets), ast.Tuple(values) if len(targets) == len(values):
+                yield from zip(targets, values, strict=True)
+            case _, value:
+                yield target, value
+
+
+def _assigned(target: ast.expr | None, value: ast.expr, at: ast.AST) -> list[ast.stmt]:
+    return [] if target is None else written("TARGET = VALUE", at, TARGET=target, VALUE=value)
+
+
+def _statements(definition: ast.FunctionDef) -> list[ast.stmt]:
+    """The statements of a method, without its text of documentation."""
+    return definition.body[ast.get_docstring(definition) is not None :]
+
+
+def _returns(definition: ast.FunctionDef) -> list[ast.expr | None]:
+    return [part.value for part in walk(definition) if isinstance(part, ast.Return)]
+
+
+def _returns_itself(enter: ast.FunctionDef) -> bool:
+    """Whether ``__enter__`` returns its object at its end, and nothing before."""
+    first, returned = enter.args.args[0].arg, _returns(enter)
+    return len(returned) == 1 and isinstance(enter.body[-1], ast.Return) and _is_named(enter.body[-1].value, first)
+
+
+def _drops(leave: ast.FunctionDef) -> bool | None:
+    """Whether ``__exit__`` drops an exception; None if that depends, or it looks at the exception."""
+    _, *others = [part.arg for part in walk(leave.args) if isinstance(part, ast.arg)]
+    if any(isinstance(part, ast.Name) and part.id in others for part in walk(leave)):
+        return None
+    returned = [part.value if isinstance(part, ast.Constant) else part for part in _returns(leave)]
+    if all(value is None or value is False for value in returned):
+        return False
+    is_always = all(value is True for value in returned) and isinstance(leave.body[-1], ast.Return)
+    return True if is_always else None
+
+
+def _raises(errstate: ast.expr) -> bool:
+    """Whether ``numpy.errstate(…)`` asks for exceptions, or calls."""
+    quiet = ("ignore", "warn")
+    given = [keyword.value for keyword in errstate.keywords] if isinstance(errstate, ast.Call) else []
+    return not all(isinstance(value, ast.Constant) and value.value in quiet for value in given)
