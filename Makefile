@@ -3,6 +3,7 @@
 #   VENV=.venv-3.13     the folder it lives in
 #   WORKERS=4           processes of `make test-accelerator`
 #   SELECT=kernel       those of its tests whose names match
+#   SHARE=7/20          the part of the slow tests that `make nightly-share` runs, from 0/20 to 19/20
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -78,6 +79,11 @@ pytest: $(test_group) ## run the tests of test/py, and the examples in docstring
 nightly: $(test_group) ## run all tests, the slow ones too, with more generated programs
 	$(VENV)/bin/lit -sv -Dinterpreters=own test/lit
 	$(bytecode) $(python) -m pytest -n auto --dist worksteal -m '' --hypothesis-profile=nightly -o faulthandler_timeout=3600 # 500 programs are one test
+
+.PHONY: nightly-share
+nightly-share: $(test_group) ## run a twentieth of the slow tests, chosen by the commit; SHARE=7/20, that one
+	share=$(SHARE); : $${share:=$$((0x$$(git rev-parse --short=7 HEAD) % 20))/20}; \
+	$(bytecode) $(python) -m pytest -n auto --dist worksteal --share-of-slow $$share -o faulthandler_timeout=3600
 
 .PHONY: test-accelerator
 test-accelerator: $(test_group) ## run all programs in all forms on the accelerator that JAX finds; SELECT=kernel, those in own code

@@ -38,8 +38,24 @@ hypothesis.settings.register_profile("nightly", max_examples=500, deadline=None)
 hypothesis.settings.load_profile("quick")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--share-of-slow",
+        metavar="K/N",
+        help="run part K, from 0, of the slow tests, which are divided into N parts, and no others",
+    )
+
+
+def share_of_slow(config: pytest.Config) -> shares.Part | None:
+    """The part of the slow tests that is asked for."""
+    text = config.option.share_of_slow
+    return None if text is None else shares.Part.read(text)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """By day, turn off most of XLA's optimizations, which halves its time, and cache compiled code on disk."""
+    if share_of_slow(config) is not None:
+        config.option.markexpr = "slow"
     shares.by_night = config.option.markexpr != "not slow"
     if not shares.by_night:
         use(OPTIMIZE_LITTLE, True)
@@ -64,8 +80,11 @@ def use(setting: str, value: Any) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """By day, of all combinations of parameters, run a few in which each value occurs; mark the rest as slow."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """By day, of all combinations of parameters, run a few in which each value occurs; mark the rest as slow.
+
+    If a share of the slow tests is asked for, leave out the others.
+    """
     tests = defaultdict[str, dict[pytest.Item, set[Any]]](dict)
     for item in items:
         if isinstance(item, pytest.Function) and hasattr(item, "callspec") and not item.get_closest_marker("slow"):
@@ -73,6 +92,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for cases in tests.values():
         for item in cases.keys() - shares.each_value(cases):
             item.add_marker(pytest.mark.slow)
+    if (part := share_of_slow(config)) is not None:
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in part])
+        items[:] = [item for item in items if item.nodeid in part]
 
 
 def values(item: pytest.Function) -> set[Any]:
@@ -117,7 +139,8 @@ def optimized_in_full(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
-def pytest_report_header() -> list[str]:
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    part = share_of_slow(config)
     devices = Counter(device.device_kind for device in jax.devices())
     counted = ", ".join(f"{count} x {kind}" for kind, count in devices.items())
     backend = jax.default_backend()
@@ -130,4 +153,5 @@ def pytest_report_header() -> list[str]:
         f"python {platform.python_version()} on {platform.platform()}, {os.cpu_count()} cores",
         f"jax {jax.__version__}, jaxlib {version('jaxlib')}",
         f"{on_what}; devices: {counted}",
+        *([f"slow tests: --share-of-slow {part}"] if part else []),
     ]

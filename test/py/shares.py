@@ -2,11 +2,13 @@
 
 import ast
 import inspect
+import re
 import textwrap
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import pytest
@@ -15,6 +17,37 @@ T = TypeVar("T")
 
 by_night = False
 """Whether slow tests run, too; by day, cases that only they need are not even collected."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One of several parts of all tests, into which a hash of its name puts a test, on any machine.
+
+    Attributes:
+        number: Which part it is, from zero.
+        count: The number of parts.
+    """
+
+    number: int
+    count: int
+
+    @classmethod
+    def read(cls, text: str) -> "Part":
+        """The part that is written as ``7/20``.
+
+        Raises:
+            pytest.UsageError: It is not written so, or there is no such part.
+        """
+        found = re.fullmatch(r"(\d+)/(\d+)", text)
+        if not found or int(found[1]) >= int(found[2]):
+            raise pytest.UsageError(f"{text} is no part: the last of twenty is 19/20")
+        return cls(int(found[1]), int(found[2]))
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.count}"
+
+    def __contains__(self, test: str) -> bool:
+        return zlib.crc32(test.encode()) % self.count == self.number
 
 
 def share(name: str, among: Sequence[T], count: int = 1) -> tuple[T, ...]:
