@@ -1,5 +1,7 @@
 """Tests of the choice of cases that run by day, and of the parts into which slow tests are divided."""
 
+import itertools
+
 import pytest
 import shares
 
@@ -7,7 +9,7 @@ import shares
 def test_each_test_is_in_one_of_the_parts() -> None:
     names = [f"test/py/test_gangs.py::test_stacks[{i}-{i % 3}]" for i in range(1000)]
     parts = [[name for name in names if name in shares.Part.read(f"{number}/20")] for number in range(20)]
-    assert sorted(sum(parts, [])) == sorted(names)
+    assert sorted(itertools.chain(*parts)) == sorted(names)
     assert max(map(len, parts)) < 2 * min(map(len, parts))
 
 
