@@ -55,4 +55,12 @@ def setup(app: Any) -> None:
     """MLIR has no colors; the page of messages is made from the tests; aliases inside of types show their names."""
     TypeAliasForwardRef.__repr__ = lambda alias: alias.name
     app.add_lexer("mlir", TextLexer)
+    app.connect("include-read", _links_within_the_site)
     (ROOT / "docs" / MESSAGES).write_text(error_pages.messages_text(), encoding="utf-8")
+
+
+def _links_within_the_site(_app: Any, _path: Path, _page: str, content: list[str]) -> None:
+    """The README links to CONTRIBUTING, which is a page here, and to a folder, which is none."""
+    links = {"](CONTRIBUTING.md)": "](contributing.md)", "[examples/](examples)": "`examples/`"}
+    for link, own in links.items():
+        content[0] = content[0].replace(link, own)

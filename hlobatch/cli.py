@@ -8,6 +8,8 @@
     hlobatch run   prog.mlir --inputs x.npz
     hlobatch export fib.py:fibonacci --args "i32[b]" --output fib.hlob
 
+Without a command, it prints its help.
+
 Exit status: 0; 1 for an error in the user's program (a plain diagnostic on stderr); 2 for a wrong command line.
 """
 
@@ -40,7 +42,7 @@ from hlobatch.context import ContextFunction
 from hlobatch.diagnostics import UNKNOWN, HloBatchError
 from hlobatch.dialect.from_program import from_program
 from hlobatch.dialect.text import as_text
-from hlobatch.export import Artifact, export
+from hlobatch.export import export
 from hlobatch.frontend.to_program import to_program
 from hlobatch.ir.physical import key_dtypes
 from hlobatch.ir.program import Program
@@ -73,7 +75,11 @@ arguments, as in a call:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status."""
-    options = _parser().parse_args(argv)
+    parser = _parser()
+    options = parser.parse_args(argv)
+    if options.command is None:
+        parser.print_help()
+        return 0
     try:
         options.command(options)
     except UsageError as error:
@@ -164,19 +170,7 @@ def export_command(options: argparse.Namespace) -> None:
             f"{artifact.name!r} has no module of StableHLO alone: an operation of it has no form there",
             help=f"{path} has the module for JAX.",
         )
-    say(f"{path}: {artifact.name}, for {', '.join(artifact.manifest.platforms)}", *_described(artifact), sep="\n")
-
-
-def _described(artifact: Artifact) -> list[str]:
-    """Lines that describe the operands and results of an artifact's modules."""
-    limits = artifact.manifest
-    steps = "any number of" if limits.max_steps is None else str(limits.max_steps)
-    bare = ["(module.stablehlo first takes the size of the batch, i32[])"] if limits.batch is None else []
-    return [
-        f"  {limits.depth} frames for each stack, {steps} steps for each input",
-        "  takes " + ", ".join([*artifact.operands, *(bare if artifact.stablehlo is not None else [])]),
-        "  gives " + ", ".join(artifact.results),
-    ]
+    say(f"{path}: {artifact}")
 
 
 def _inputs(options: argparse.Namespace) -> dict[str, Any]:
@@ -439,7 +433,8 @@ def _parser() -> argparse.ArgumentParser:
         epilog="`hlobatch COMMAND --help` tells more about a command.",
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {version('hlobatch')}")
-    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    parser.set_defaults(command=None)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     trace = _command(commands, "trace", trace_command, "print the program: its blocks, variables and their storage")
     trace.add_argument(
         "--stage",
@@ -488,9 +483,11 @@ def _parser() -> argparse.ArgumentParser:
 
 def _command(commands: Any, name: str, function: Callable[[argparse.Namespace], None], summary: str) -> Any:
     """A command with the options that all commands have."""
+    needed = "--inputs FILE.npz" if name == "run" else "--args ARGS" + " --output FILE.hlob" * (name == "export")
     command = commands.add_parser(
         name,
         help=summary,
+        usage=f"hlobatch {name} FILE.py:FUNCTION {needed} [options]",
         description=inspect.getdoc(function),
         epilog=None if name == "run" else ARGS_HELP,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -507,7 +504,14 @@ def _command(commands: Any, name: str, function: Callable[[argparse.Namespace], 
     group.add_argument("--max-steps", type=int, metavar="N", help="blocks that one input may run")
     group.add_argument("--schedule", choices=SCHEDULES, help="which block runs next")
     group.add_argument("--dispatch", choices=DISPATCHES, help="how the loop picks blocks")
-    group.add_argument("--disable", choices=PASSES, action="append", default=[], help="leave out an optimization")
+    group.add_argument(
+        "--disable",
+        choices=PASSES,
+        action="append",
+        default=[],
+        metavar="NAME",
+        help=f"leave out an optimization: {', '.join(PASSES)}",
+    )
     return command
 
 

@@ -28,6 +28,11 @@ def repr_of_settings(settings: Any) -> str:
     return f"{type(settings).__name__}({changed})"
 
 
+def counted(number: int, noun: str) -> str:
+    """A number of things, as in ``1 block`` and ``2 blocks``."""
+    return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
 def folded(title: str, text: str) -> str:
     """The HTML that a notebook shows for an object with a long text: a title that opens to the text."""
     title, text = html.escape(title), html.escape(text)

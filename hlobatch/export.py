@@ -39,7 +39,7 @@ from hlobatch.artifacts.operands import operands, results
 from hlobatch.artifacts.reading import MANIFEST, MODULE, STABLEHLO, read
 from hlobatch.artifacts.replacing import write_whole
 from hlobatch.artifacts.trial import try_elsewhere
-from hlobatch.console import ONE_LINE
+from hlobatch.console import ONE_LINE, counted, folded
 from hlobatch.diagnostics import ArtifactError, BatchTypeError, HloBatchError, LaneError, StepLimitError, name_lanes
 from hlobatch.ir.fate import stop_of
 from hlobatch.ir.physical import physical, user_value
@@ -73,9 +73,24 @@ class Artifact:
     lanes: LaneCode | None = None
 
     def __repr__(self) -> str:
-        where = ", ".join(self.manifest.platforms)
-        types = shorten(f"{self.argument_types} -> {self.result_type}", ONE_LINE, placeholder=" …")
-        return f"Artifact({self.name}{types}, for {where})"
+        results = ", ".join(self.results[:-2])  # without `stopped` and `status`
+        types = shorten(f"({', '.join(self.operands)}) -> {results}", ONE_LINE, placeholder=" …")
+        return f"Artifact({self.name}{types}, for {', '.join(self.manifest.platforms)})"
+
+    def __str__(self) -> str:
+        limits = self.manifest
+        steps = "any number of steps" if limits.max_steps is None else counted(limits.max_steps, "step")
+        bare = ["(module.stablehlo first takes the size of the batch, i32[])"] if limits.batch is None else []
+        lines = [
+            f"{self.name}, for {', '.join(limits.platforms)}",
+            f"{counted(limits.depth, 'frame')} for each stack, {steps} for each input",
+            "takes " + ", ".join([*self.operands, *(bare if self.stablehlo is not None else [])]),
+            "gives " + ", ".join(self.results),
+        ]
+        return "\n  ".join(lines)
+
+    def _repr_html_(self) -> str:
+        return folded(repr(self), str(self))
 
     @property
     def name(self) -> str:

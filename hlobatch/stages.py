@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import jax
 
+from hlobatch.console import folded
 from hlobatch.diagnostics import BatchTypeError, Note, hiding_internal_frames
 from hlobatch.ir.program import Program
 from hlobatch.lowering.state.layout import Layout
@@ -49,6 +50,9 @@ class Traced:
 
     def __repr__(self) -> str:
         return f"Traced({self.plan.name}; {self.call})"
+
+    def _repr_html_(self) -> str:
+        return folded(repr(self), str(self.program))
 
     @property
     def program(self) -> Program:

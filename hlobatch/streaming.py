@@ -101,7 +101,7 @@ class Stream(Iterator[PyTree]):
         self._may_fill: bool | None = None
 
     def __repr__(self) -> str:
-        return f"<hlobatch.Stream of {self._fun!r}: {self.state:,} inputs done>"
+        return f"<hlobatch.Stream of {getattr(self._fun, '__qualname__', self._fun)!r}: {self.state:,} inputs done>"
 
     def __next__(self) -> PyTree:
         """The results of the next chunk."""
@@ -157,10 +157,12 @@ class Stream(Iterator[PyTree]):
         """Number of inputs in a batch."""
         sizes = {np.shape(leaf)[:1] for leaf in jax.tree.leaves(args)}
         if len(sizes) != 1 or () in sizes:
+            single = "`batches` gives single inputs here: have it give some at once, as in `np.stack(inputs)`."
+            shared = "give what is the same for all inputs by name: hb.stream(f, batches, weights=weights)."
             raise BatchTypeError(
                 f"the arrays of a batch have an axis of inputs in front, of one size, and these have {sorted(sizes)}",
                 caller(),
-                help="give what is the same for all inputs by name: hb.stream(f, batches, weights=weights).",
+                help=single if sizes == {()} else shared,
             )
         ((size,),) = sizes
         return int(size)

@@ -16,7 +16,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Final
 
-from hlobatch.console import folded
+from hlobatch.console import counted, folded
 from hlobatch.diagnostics import UNKNOWN, Location
 from hlobatch.ir.effects import Effect
 from hlobatch.ir.failures import Failure
@@ -352,8 +352,8 @@ class Program:
         return [op for op in self.ops_in_loop(block) if isinstance(op, PrimOp)]
 
     def __repr__(self) -> str:
-        calls = f" and {len(self.functions)} functions" if self.functions else ""
-        return f"Program({len(self.graph.blocks)} blocks{calls}: str(program) has them)"
+        calls = f" and {counted(len(self.functions), 'function')}" if self.functions else ""
+        return f"Program({counted(len(self.graph.blocks), 'block')}{calls}: str(program) has them)"
 
     def _repr_html_(self) -> str:
         return folded(repr(self), str(self))

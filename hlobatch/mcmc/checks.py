@@ -32,11 +32,17 @@ def checked_count(name: str, value: Any, least: int, most: float = math.inf) -> 
     except TypeError:
         count = None
     if count is None or isinstance(value, bool):
-        raise ArgumentError(f"{name}={value!r} is no whole number.", help=f"write a number without a point: {name}=4.")
+        raise ArgumentError(f"{name}={value!r} is no whole number.", help=_rounded(name, value))
     if not least <= count <= most:
         bounds = f"{least} or more" if most == math.inf else f"from {least} to {most}"
         raise ArgumentError(f"{name}={count} has to be {bounds}.")
     return count
+
+
+def _rounded(name: str, value: Any) -> str:
+    """What to write in place of a count that is no whole number."""
+    example = round(value) if isinstance(value, float) and math.isfinite(value) else 4
+    return f"write a number without a point: {name}={example}."
 
 
 def checked_number(name: str, value: Any, low: float, high: float) -> float:

@@ -132,7 +132,7 @@ def smc(  # noqa: PLR0913  # the settings of the sampler
     max_depth = checked_count("max_depth", max_depth, 1, MOST_DOUBLINGS)
     target_acceptance = checked_number("target_acceptance", target_acceptance, 0.0, 1.0)
     share = checked_number("share", share, 0.0, 1.0)
-    parameters, count = parameters_of(init, constraints, particles)
+    parameters, count = parameters_of(init, constraints, particles, "particles")
     if not callable(init) and particles is not None:
         raise ArgumentError(
             "init with particles= would be one point, and not draws from the prior.",

@@ -99,22 +99,26 @@ def positions_around(_: None, parameters: Parameters) -> Callable[[Any, Any, Arr
     return quickly_compiled(around, runs_seldom=True)
 
 
-def parameters_of(init: PyTree, constraints: PyTree, chains: int | None) -> tuple[Parameters, int]:
+def parameters_of(
+    init: PyTree, constraints: PyTree, number: int | None, things: str = "chains"
+) -> tuple[Parameters, int]:
     """Returns the parameters of one chain, and the number of chains.
 
     Args:
         init: The argument of `sample`.
         constraints: The argument of `sample`.
-        chains: The argument of `sample`.
+        number: The argument `chains` of `sample`.
+        things: The name of that argument: `mcmc.smc` has particles in place of chains.
 
     Raises:
         ArgumentError: They do not fit together.
     """
-    count = None if chains is None else checked_count("chains", chains, 1)
+    count = None if number is None else checked_count(things, number, 1)
     if callable(init):
         if count is None:
             raise ArgumentError(
-                "init is a function, and is called for each chain.", help="say how many there are: chains=64."
+                f"init is a function, which makes the start of one of the {things}.",
+                help=f"say how many there are: {things}=64.",
             )
         return describe(jax.eval_shape(init, jax.random.key(0)), constraints), count
     if count is not None:
@@ -122,8 +126,10 @@ def parameters_of(init: PyTree, constraints: PyTree, chains: int | None) -> tupl
     sizes = {np.shape(leaf)[:1] for leaf in jax.tree.leaves(init)}
     if len(sizes) != 1 or sizes & {(), (0,)}:
         raise ArgumentError(
-            "without `chains`, init has an axis of chains in front of each of its arrays, all of the same size.",
-            help="give chains=64, and it is the parameters of one chain, around which all start.",
+            f"without `{things}`, init has an axis of {things} in front of each of its arrays, all of the same size.",
+            help="give chains=64, and it is the parameters of one chain, around which all start."
+            if things == "chains"
+            else f"give a function from a key to a draw from the prior, and {things}=1000.",
         )
     [(size,)] = sizes
     arrays = jax.eval_shape(lambda tree: jax.tree.map(jnp.asarray, tree), init)

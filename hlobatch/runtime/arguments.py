@@ -7,9 +7,9 @@ in a call is found here, before anything is compiled.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from textwrap import shorten
 from typing import Any, Final
 
@@ -24,8 +24,12 @@ from hlobatch.console import ONE_LINE
 from hlobatch.diagnostics import BatchTypeError, Location, Note
 from hlobatch.ir.physical import rebuild, to_physical
 from hlobatch.ir.types import Leaf, Static, TensorType, Type, grouped
+from hlobatch.strategy.options import Options
 from hlobatch.values.leaf_types import widened_leaf
 from hlobatch.values.type_join import MisfitError, check_number
+
+OPTIONS: Final = frozenset({"in_axes", "static_argnames", "checked", *(field.name for field in fields(Options))})
+"""Names of options of ``hb.batch``, which a user may expect to be options of a call."""
 
 
 @dataclass(frozen=True)
@@ -137,14 +141,18 @@ class Binder:
         changing = frozenset(name for name in defaults if may_change(values[name]))
         return Call(tuple(types), frozenset(shared), tuple(arrays), tuple(along), size, changing, is_fixed)
 
+    def _parameters(self, given: Collection[str]) -> str:
+        """What a call that does not fit should look at: the parameters, and which keywords are options instead."""
+        options = [f"{name}=" for name in given if name in OPTIONS and name not in self.signature.parameters]
+        also = f" {' and '.join(options)} may be given to hb.batch, which makes the function." if options else ""
+        return f"its parameters are {self.signature}.{also}"
+
     def _values(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[dict[str, Any], set[str]]:
         """The value of each parameter, and the names of the parameters that have their default."""
         try:
             bound = self.signature.bind(*args, **kwargs)
         except TypeError as error:
-            raise self._error(
-                f"{self.name}() is called wrongly: {error}", help=f"its parameters are {self.signature}."
-            ) from None
+            raise self._error(f"{self.name}() is called wrongly: {error}", help=self._parameters(kwargs)) from None
         given = set(bound.arguments)
         bound.apply_defaults()
         return dict(bound.arguments), set(bound.arguments) - given

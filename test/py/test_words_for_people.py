@@ -53,7 +53,7 @@ def test_what_is_inside_prints_short_as_well() -> None:
 
 def test_a_notebook_opens_what_is_long() -> None:
     _, stats = halved.with_stats(X, X + 2)
-    for thing in (stats, halved.trace(X, X + 2).program):
+    for thing in (stats, halved.trace(X, X + 2).program, hb.export(halved, X, X + 2)):
         title, text = thing._repr_html_().split("<pre>")
         assert str(thing).count("\n") == text.count("\n")
         assert "\n" not in title

@@ -129,7 +129,8 @@ def test_particles_are_chosen_as_often_as_they_weigh() -> None:
     ("init", "options", "words"),
     [
         (jnp.zeros(2), {"particles": 10}, "not draws from the prior"),
-        (from_prior, {}, "say how many"),
+        (from_prior, {}, "(.|\n)*say how many there are: particles=64"),
+        (from_prior, {"particles": 0}, "particles=0 has to be 1 or more"),
         (from_prior, {"particles": 4, "share": 1.0}, "share=1.0"),
         (jnp.array([[0.0, 1.0], [jnp.nan, 1.0]]), {}, "log likelihood of particle 1 is nan"),
         (jnp.full((3, 2), 1e30), {}, "no particle has any likelihood"),
