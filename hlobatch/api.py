@@ -205,8 +205,10 @@ class BatchedFunction(Generic[P, R]):
         error: HloBatchError
         try:  # a decorator would make a prepared call a fifth slower
             made = self._kept.latest
-            if not kwargs and is_at_once() and not _disabled.get() and made.is_current():
-                result = made.shortcuts.called(args)
+            if is_at_once() and not _disabled.get() and made.is_current():
+                result = made.shortcuts.latest(args, kwargs)
+                if result is UNKNOWN:
+                    result = made.shortcuts.of_types(args, kwargs)
                 if result is not UNKNOWN:
                     return result  # type: ignore[no-any-return]  # R, by the function's annotation
             return self._call(args, kwargs)  # type: ignore[no-any-return]
@@ -271,13 +273,13 @@ class BatchedFunction(Generic[P, R]):
             call, plan = self._planned(args, kwargs)
             return plan.result(trace(plan, call.physical()))
         shortcuts = self._kept.find([self.function]).shortcuts
-        key, leaves, known = shortcuts.look_up(args, kwargs)
-        if known is not None:
-            return known(leaves)
+        result = shortcuts.looked_up(args, kwargs)
+        if result is not UNKNOWN:
+            return result
         call = self._bind(args, kwargs)
         plan = self._plan_with_room(call)
         results = execute(plan, call.physical()).results
-        shortcuts.remember(key, leaves, call, plan)
+        shortcuts.remember(args, kwargs, call, plan, self._binder)
         return plan.result(results)
 
     @hiding_internal_frames

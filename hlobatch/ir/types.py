@@ -223,7 +223,8 @@ def metadata_of(treedef: Any) -> tuple[Static, ...]:
         _, data = node.node_data() or (None, None)
         if isinstance(data, list):  # the keys of a dict
             data = None if all(type(key) is str for key in data) else tuple(data)
-        if data is not None and not isinstance(data, type):
+        is_plain = data is None or isinstance(data, type) or (type(data) is tuple and not data)
+        if not is_plain:
             found.append(Static(data))
         pending.extend(node.children())
     return tuple(found)

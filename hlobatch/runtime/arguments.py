@@ -30,6 +30,8 @@ from hlobatch.values.type_join import MisfitError, check_number
 
 OPTIONS: Final = frozenset({"in_axes", "static_argnames", "checked", *(field.name for field in fields(Options))})
 """Names of options of ``hb.batch``, which a user may expect to be options of a call."""
+NUMBERS: Final = (bool, int, float, complex)
+"""Python's types of numbers."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,12 @@ class Call:
     def key(self) -> tuple[Any, ...]:
         """The key of the call's plan."""
         return self.types, self.shared, self.defaults
+
+    @property
+    def may_have_numbers(self) -> bool:
+        """Whether a shared argument is like one of Python's numbers, whose range JAX does not check."""
+        leaves = [leaf for _, type_ in self.types for leaf in type_.tensor_leaves]
+        return any(leaf.weak and axis is None for leaf, axis in zip(leaves, self.axes, strict=True))
 
     def fits(self, other: Call) -> bool:
         """Whether an executable for this call serves another: Python numbers are stored as arrays of the same dtype."""
@@ -203,7 +211,7 @@ class Binder:
             )
         for (path, leaf), axis in zip(paths, flat_axes, strict=True):
             where = name + jax.tree_util.keystr(path)
-            if not _is_array(leaf) and not isinstance(leaf, (bool, int, float, complex)):
+            if not _is_array(leaf) and not isinstance(leaf, NUMBERS):
                 leaves.append(self._object(where, leaf))
                 continue
             weak = type(leaf) in (int, float, complex) or bool(getattr(leaf, "weak_type", False))
@@ -229,10 +237,9 @@ class Binder:
     def _number(self, where: str, value: complex) -> Any:
         """A Python number as an array."""
         try:
-            check_number(Static(value), widened_leaf(Static(value * 0)))
+            return number_array(value)
         except MisfitError as error:
             raise self._error(f"{where} is {value}, which is too large for {error.dtype}", help=LARGE_NUMBERS) from None
-        return np.asarray(value)
 
     def _dtype(self, where: str, leaf: Any) -> Any:
         """The dtype of an array in JAX; refuses arrays without a dtype of JAX's, and deleted ones."""
@@ -332,6 +339,16 @@ class Binder:
         return BatchTypeError(message, self.caller(), notes=notes, help=help)
 
 
+def number_array(value: complex) -> Any:
+    """A Python number as an array.
+
+    Raises:
+        MisfitError: It is not in the range of JAX's numbers.
+    """
+    check_number(Static(value), widened_leaf(Static(value * 0)))
+    return np.asarray(value)
+
+
 def as_batches(call: Call) -> list[Any]:
     """A call's arguments as pytrees in which every array has a batch axis, for the eager interpreters."""
     values = []
@@ -386,7 +403,7 @@ def _is_row(value: Any) -> bool:
     """Whether a value is a list or tuple of Python numbers, possibly nested, as people write arrays."""
     if type(value) not in (list, tuple) or not value:
         return False
-    return all(type(part) in (bool, int, float, complex) or _is_row(part) for part in value)
+    return all(type(part) in NUMBERS or _is_row(part) for part in value)
 
 
 def _as_array(value: Any) -> str:

@@ -23,7 +23,7 @@ from hlobatch.runtime import nans
 from hlobatch.runtime.course import Course, Part
 from hlobatch.runtime.division import Division, Start, divide
 from hlobatch.runtime.emissions import emit_within
-from hlobatch.runtime.kernel_by_itself import Prepared, by_itself, is_called_so
+from hlobatch.runtime.kernel_by_itself import ARRAYS, Kind, Prepared, by_itself, is_called_so
 from hlobatch.runtime.kernel_plan import check_kernel, form_of, runner_of, runs_as_kernel
 from hlobatch.runtime.leaving import in_a_stretch
 from hlobatch.runtime.plan import Plan, Room
@@ -77,10 +77,16 @@ def execute(plan: Plan, inputs: Sequence[Any], *, stats: bool = False) -> Outcom
     return outcome
 
 
-def prepared(plan: Plan, inputs: Sequence[Any]) -> Prepared:
-    """Functions that run batches with types, size and place like ``inputs``, and return the user's result."""
+def prepared(plan: Plan, inputs: Sequence[Any], kind: Kind = ARRAYS) -> Prepared:
+    """Functions that run batches with types, size and place like ``inputs``, and return the user's result.
+
+    Args:
+        plan: The plan to run.
+        inputs: Arrays as they are stored.
+        kind: The kind of the calls that have such arrays.
+    """
     is_kernel = runs_as_kernel(plan, inputs)
-    return _prepared_kernel(plan, inputs) if is_kernel else Prepared(_prepared_loop(plan, inputs))
+    return _prepared_kernel(plan, inputs, kind) if is_kernel else Prepared(_prepared_loop(plan, inputs))
 
 
 def _prepared_loop(plan: Plan, inputs: Sequence[Any]) -> Callable[[Sequence[Any]], Any]:
@@ -96,18 +102,18 @@ def _prepared_loop(plan: Plan, inputs: Sequence[Any]) -> Callable[[Sequence[Any]
     return lambda inputs: treedef.unflatten(entry(*captured, *inputs))  # no stop to check saves ten microseconds
 
 
-def _prepared_kernel(plan: Plan, inputs: Sequence[Any]) -> Prepared:
+def _prepared_kernel(plan: Plan, inputs: Sequence[Any], kind: Kind) -> Prepared:
     """The same as ``prepared``, for a plan that runs as a kernel."""
     out_type = plan.out_type
     is_here = plan.programs.policies.target.is_host and is_called_so()
     if plan.has_effects or plan.options.is_watched or any(looked_for()) or not is_here:
         return Prepared(lambda inputs: plan.result(execute(plan, inputs).results))
     if not out_type.is_stored_as_it_is:
-        return by_itself(plan, inputs, plan.result)
+        return by_itself(plan, inputs, plan.result, kind)
     if jax.tree_util.treedef_is_leaf(out_type.treedef):
-        return by_itself(plan, inputs, itemgetter(0))
+        return by_itself(plan, inputs, itemgetter(0), kind)
     unflatten, count = out_type.treedef.unflatten, len(out_type.tensor_leaves)
-    return by_itself(plan, inputs, lambda results: unflatten(results[:count]))
+    return by_itself(plan, inputs, lambda results: unflatten(results[:count]), kind)
 
 
 def _by_kernel(plan: Plan, inputs: Sequence[Any], *, stats: bool) -> Outcome:
@@ -181,7 +187,7 @@ def at_once(plan: Plan, inputs: Sequence[Any]) -> Sequence[Any]:
     if not is_plain or any(looked_for()) or not plan.batch_size(inputs):
         return execute(plan, inputs).results
     key = tuple((x.shape, x.dtype, getattr(x, "sharding", None)) for x in inputs)
-    run = plan.executable(("at once", key), lambda: prepared(plan, inputs).run)
+    run: Any = plan.executable(("at once", key), lambda: prepared(plan, inputs).of_arrays)
     return plan.out_type.flatten(run(inputs))
 
 

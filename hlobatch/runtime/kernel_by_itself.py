@@ -8,7 +8,7 @@ the batch run by Python, from its beginning; what is lost is at most the time th
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
@@ -33,29 +33,58 @@ of them. Chosen by judgement (2026-11): if the size differs in each call, nothin
 """
 MOST_MISTAKEN: Final = 2
 """Calls with other types that a run finds out by itself. Each takes a millisecond, for JAX begins to trace."""
-Run = Callable[[Arrays], Any]
 UNKNOWN: Final = object()
-"""What a run of a call of unknown types returns if the types are others than its own, or it does not know yet."""
+"""What a prepared call returns if its arguments are of another kind than those it is prepared for."""
+_NO_KEYWORDS: Final[Mapping[str, Any]] = {}
 
 
-class _OtherTypesError(Exception):
-    """Raised while JAX traces a call with other types, or other settings, than a run was prepared for."""
+def unknown(args: Sequence[Any], kwargs: Mapping[str, Any], *, are_alike: bool = False) -> Any:
+    """The function that returns ``UNKNOWN`` for every call."""
+    del args, kwargs, are_alike
+    return UNKNOWN
+
+
+class OtherTypesError(Exception):
+    """Raised while JAX traces a call with other types, or other settings, than it was prepared for."""
 
 
 class Prepared(NamedTuple):
-    """Functions of the arrays of a batch that return the user's result.
+    """Functions that return the user's result of calls of one kind.
 
     Attributes:
-        run: The function for arrays of known types.
-        run_if_alike: One for arrays of any types, or other objects, under any settings; it may return ``UNKNOWN``. It
-            relies on JAX, which compares the types of each call anyway. None if there is none.
+        run: A function of arrays as they are stored.
+        call: A function of a call's arguments, which JAX's compiled dispatch takes as they are. It returns ``UNKNOWN``
+            as long as nothing is compiled. If it is not told by ``are_alike`` that the arguments are of its own kind,
+            it relies on JAX, which compares the types of each call anyway, and returns ``UNKNOWN`` for others.
     """
 
-    run: Run
-    run_if_alike: Run | None = None
+    run: Callable[[Arrays], Any]
+    call: Callable[..., Any] = unknown
+
+    def of_arrays(self, arrays: Arrays) -> Any:
+        """The result of a call, of the kind this is prepared for, whose arguments are its arrays as they are stored."""
+        result = self.call(arrays, _NO_KEYWORDS, are_alike=True)
+        return self.run(arrays) if result is UNKNOWN else result
 
 
-def by_itself(plan: Plan, inputs: Arrays, user_value: Callable[[Arrays], Any]) -> Prepared:
+class Kind(NamedTuple):
+    """Calls of one kind: their program, size and types are the same.
+
+    Attributes:
+        stored: A function of a call's arguments, concrete or traced, that returns their arrays as they are stored. It
+            raises an error for calls of another kind.
+        is_told_by_types: Whether a call whose arguments have the same types, as JAX compares them, is of this kind.
+    """
+
+    stored: Callable[[Sequence[Any], Mapping[str, Any]], Arrays]
+    is_told_by_types: bool = False
+
+
+ARRAYS: Final = Kind(lambda args, _: args)
+"""Calls with arrays as they are stored."""
+
+
+def by_itself(plan: Plan, inputs: Arrays, user_value: Callable[[Arrays], Any], kind: Kind) -> Prepared:
     """Functions that call a plan's kernel on batches like this one.
 
     They raise ``LaneError`` if some inputs have no result, and ``Interrupted`` if the user interrupted them.
@@ -64,21 +93,17 @@ def by_itself(plan: Plan, inputs: Arrays, user_value: Callable[[Arrays], Any]) -
         plan: The plan.
         inputs: Arrays as they are stored.
         user_value: The function from results as they are stored to the user's result.
+        kind: The kind of the calls.
     """
     runner = KernelRunner.of(plan, inputs)
-    kernel, size, captured, stopped = runner.kernel, runner.size, _on_device(runner.shape.captured), stops()
-    are_there = all(isinstance(x, jax.Array) for x in inputs)  # a flag, so that `run` does not keep the inputs alive
-    types = _types((*captured, *inputs))
+    kernel, size, stopped = runner.kernel, runner.size, stops()
+    types = _types(inputs)
     compiled: dict[tuple[int, ...], Callable[..., Any]] = {}
     calls, mistaken = itertools.count(1), itertools.count(1)
     entry: Callable[..., Arrays] | None = None
-    is_asked = True
+    is_asked = kind.is_told_by_types and not has_several_devices()
 
-    def run(inputs: Arrays) -> Any:
-        result = run_if_alike(inputs, are_alike=True)
-        return from_python(inputs) if result is UNKNOWN else result
-
-    def run_if_alike(inputs: Arrays, *, are_alike: bool = False) -> Any:
+    def call(args: Sequence[Any], kwargs: Mapping[str, Any], *, are_alike: bool = False) -> Any:
         nonlocal is_asked
         known = entry  # which another thread may change
         if known is None or not (is_asked or are_alike):
@@ -86,16 +111,18 @@ def by_itself(plan: Plan, inputs: Arrays, user_value: Callable[[Arrays], Any]) -
         before = stopped[0]
         try:
             if is_in_a_daemon():
-                results = _in_a_stretch(known, *captured, *inputs)
+                results = _in_a_stretch(known, *args, **kwargs)
+            elif are_alike:
+                results = _handing_over(known, *args, **kwargs)
             else:
-                results = known(*captured, *inputs)
+                results = known(*args, **kwargs)
                 results[0].block_until_ready()
         except KeyboardInterrupt:
             raise interruption(plan, np.full(size, Fate.RUNNING), None) from None
-        except Exception:  # noqa: BLE001  # JAX's, as of an operand that is no array, or `_OtherTypesError`
+        except Exception:  # noqa: BLE001  # JAX's, as of an operand that is no array, or `OtherTypesError`
             is_asked = next(mistaken) < MOST_MISTAKEN
             return UNKNOWN
-        return user_value(results) if stopped[0] == before else from_python(inputs)
+        return user_value(results) if stopped[0] == before else from_python(kind.stored(args, kwargs))
 
     def from_python(inputs: Arrays) -> Any:
         nonlocal entry
@@ -103,37 +130,36 @@ def by_itself(plan: Plan, inputs: Arrays, user_value: Callable[[Arrays], Any]) -
         results, _ = runner(inputs)
         if results and next(calls) >= CALLS_FROM_PYTHON and not kernel.takes_long(size, runner.threads):
             if kernel.frames.depths not in compiled:
-                made = _entry(runner, kernel.frames, types)
-                compiled[kernel.frames.depths] = made if are_there else partial(_handing_over, made)
+                compiled[kernel.frames.depths] = _entry(runner, kernel.frames, types, kind)
             entry = compiled[kernel.frames.depths]
         return user_value(results)
 
-    is_told_by_types = are_there and not has_several_devices() and all(x.ndim for x in inputs)  # no Python number
-    return Prepared(run, run_if_alike if is_told_by_types else None)
+    return Prepared(from_python, call)
 
 
-def _entry(runner: KernelRunner, frames: Frames, types: Sequence[Any]) -> Callable[..., Arrays]:
-    """A jitted function of captured arrays and inputs of some types, under JAX's settings as they are now."""
+def _entry(runner: KernelRunner, frames: Frames, types: Sequence[Any], kind: Kind) -> Callable[..., Arrays]:
+    """A jitted function of a call's arguments, under JAX's settings as they are now."""
     record = Record.of(runner.kernel, runner.threads, patience=OWN_SECONDS, frames=frames)
     call, context = all_of_call(runner.plan, record, runner.size), tracing_context()
+    captured = _on_device(runner.shape.captured)
+    count = len(captured)
 
-    def traced(*operands: Any) -> Arrays:
-        if _types(operands) != types or tracing_context() != context:
-            raise _OtherTypesError
-        return runner.shape.kept_results(call(*operands)[:-1])
+    def traced(*operands: Any, **kwargs: Any) -> Arrays:
+        arrays = kind.stored(operands[count:], kwargs)
+        if _types(arrays) != types or tracing_context() != context:
+            raise OtherTypesError
+        return runner.shape.kept_results(call(*operands[:count], *arrays)[:-1])
 
-    return jax.jit(traced)
+    return partial(jax.jit(traced), *captured) if captured else jax.jit(traced)
 
 
 def _types(arrays: Arrays) -> list[Any]:
-    return [(x.shape, x.dtype, x.weak_type) for x in map(jax.typeof, arrays)]
+    return [(x.shape, x.dtype) for x in map(jax.typeof, arrays)]
 
 
-def _in_a_stretch(entry: Callable[..., Arrays], *operands: Any) -> Arrays:
+def _in_a_stretch(entry: Callable[..., Arrays], *operands: Any, **kwargs: Any) -> Arrays:
     with in_a_stretch():
-        results = entry(*operands)
-        results[0].block_until_ready()
-        return results
+        return _handing_over(entry, *operands, **kwargs)
 
 
 def _on_device(captured: Arrays) -> Arrays:
@@ -142,10 +168,12 @@ def _on_device(captured: Arrays) -> Arrays:
         return tuple(x if isinstance(x, jax.Array) else jax.device_put(x) for x in captured)
 
 
-def _handing_over(entry: Callable[..., Any], *operands: Any) -> Any:
-    """Call a jitted function with some NumPy arrays, even if the user has forbidden transfers."""
+def _handing_over(entry: Callable[..., Arrays], *operands: Any, **kwargs: Any) -> Arrays:
+    """Call a jitted function with arguments some of which may be NumPy's, even if the user has forbidden transfers."""
     with jax.transfer_guard("allow"):
-        return entry(*operands)
+        results = entry(*operands, **kwargs)
+    results[0].block_until_ready()
+    return results
 
 
 def is_called_so() -> bool:

@@ -28,9 +28,20 @@ def in_a_stretch() -> AbstractContextManager[None]:
 
 def is_in_a_daemon() -> bool:
     """Whether a stretch in this thread needs ``in_a_stretch``; entering a context takes half a microsecond."""
-    return threading.current_thread().daemon
+    try:
+        return _here.is_daemon
+    except AttributeError:
+        _here.is_daemon = threading.current_thread().daemon
+        return _here.is_daemon
 
 
+class _Here(threading.local):
+    """Facts of a thread, which are asked of Python's thread object once: that takes longer."""
+
+    is_daemon: bool
+
+
+_here: Final = _Here()
 _OF_OTHERS: Final = nullcontext()
 
 

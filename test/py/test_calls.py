@@ -11,8 +11,9 @@ import time
 import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from unittest import mock
 
 import jax
@@ -30,6 +31,7 @@ from hlobatch.kernels.types import NoKernelError
 from hlobatch.runtime import kernel_by_itself, kernel_call
 from hlobatch.runtime.kernel import Run
 from hlobatch.runtime.kernel_by_itself import CALLS_FROM_PYTHON
+from hlobatch.runtime.shortcuts import Shortcuts
 
 pytestmark = needs_llvm
 THREE: Any = jnp.asarray([0, 1, 2], jnp.int32)
@@ -258,6 +260,99 @@ def test_a_shared_number_is_no_array() -> None:
         "int32",
         *["float32"] * 2,
     ]
+
+
+class Pair(NamedTuple):
+    low: Any
+    high: Any
+
+
+@jax.tree_util.register_dataclass
+@dataclass
+class Node:
+    value: Any
+    kind: Any = field(metadata={"static": True}, default=1)
+
+
+@jax.tree_util.register_dataclass
+@dataclass
+class Box:
+    pair: Any
+
+
+def of_trees(tree, box=None, step=1, *, low=0):
+    count = low
+    while tree["pair"].low < tree["pair"].high:
+        tree = {"pair": Pair(tree["pair"].low + step, tree["pair"].high)}
+        count += 1
+    return {"count": count, "end": tree["pair"]} if box is None else (count, box.pair[0] * 2)
+
+
+def of_three(a, b, c):
+    while a < 10:
+        a = a + b
+    return a, b, c
+
+
+def calls_of_other_shapes() -> dict[str, tuple[Callable[..., Any], Any, tuple[Any, ...], dict[str, Any]]]:
+    n = jnp.arange(1, 5)
+    tree = {"pair": Pair(n, n + 3)}
+    return {
+        "a dict": (of_trees, 0, (tree,), {}),
+        "a dict of numpy's": (of_trees, 0, (jax.tree.map(np.asarray, tree),), {}),
+        "a keyword": (of_trees, 0, (), {"tree": tree}),
+        "two keywords": (of_trees, 0, (tree,), {"low": n, "step": n}),
+        "a dataclass": (of_trees, 0, (tree, Box((n, n))), {}),
+        "keywords in any order": (of_three, 0, (), {"c": n + 2, "a": n, "b": n + 1}),
+        "keywords and one array": (of_three, 0, (), {"c": n, "b": n, "a": n}),
+        "another axis": (scaled, (1, None), (jnp.ones((3, 4)), jnp.float32(2)), {}),
+        "keys in a tuple": (lambda pair: drawn(*pair), 0, ((jax.random.split(jax.random.key(3), 4), n),), {}),
+    }
+
+
+@pytest.mark.parametrize("name", calls_of_other_shapes())
+def test_arguments_of_any_shape_go_the_short_way(name: str) -> None:
+    """JAX's compiled dispatch takes the pytrees and keywords of a call as they are."""
+    function, in_axes, args, kwargs = calls_of_other_shapes()[name]
+    batched = kernel(function, in_axes=in_axes)
+    wanted = jax.tree.map(str, batched(*args, **kwargs))
+    familiar(batched, *args, **kwargs)
+    with mock.patch.object(Shortcuts, "looked_up", side_effect=AssertionError("looked up")):
+        assert jax.tree.map(str, batched(*args, **kwargs)) == wanted
+        assert jax.tree.map(str, batched(*args, **dict(reversed(kwargs.items())))) == wanted
+
+
+def test_keywords_of_one_array_are_told_apart_later() -> None:
+    batched, n = kernel(of_three), jnp.arange(1, 5)
+    familiar(batched, c=n, b=n, a=n)
+    for call in ({"c": n + 1, "b": n, "a": n + 2}, {"a": n + 2, "b": n, "c": n + 1}):
+        assert [x.tolist() for x in batched(**call)][1:] == [[1, 2, 3, 4], [2, 3, 4, 5]]
+
+
+def test_objects_that_equal_others_are_told_apart() -> None:
+    """JAX takes 1, 1.0 and True in a pytree for the same; Python's values differ."""
+
+    def kinds(node, table):
+        while node.value < 4:
+            node = Node(node.value + 1, node.kind)
+        return node.value * node.kind, table[1]
+
+    n = jnp.arange(4)
+    batched = familiar(kernel(kinds), Node(n, 1), {1: n})
+    for kind in (1, 1.0, True, 2):
+        for _ in range(CALLS_FROM_PYTHON + 2):
+            value, _ = batched(Node(n, kind), {kind if kind != 2 else 1: n})
+        assert value.tolist() == [4 * kind] * 4
+        assert (value.dtype == jnp.float32) == isinstance(kind, float)
+
+
+@pytest.mark.parametrize("number", [1e300, 2**40])
+def test_numbers_out_of_range_are_refused_later_too(number: float) -> None:
+    x = jnp.ones((4, 3))
+    batched = familiar(kernel(scaled, in_axes=(0, None)), x, type(number)(2))
+    assert batched(x, type(number)(3))["y"][1].tolist() == [3] * 4
+    with pytest.raises(hb.BatchTypeError, match="too large"):
+        batched(x, number)
 
 
 def test_transformations_of_a_familiar_call() -> None:

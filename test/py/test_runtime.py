@@ -320,7 +320,7 @@ def test_calls_of_arrays_in_a_row_have_a_shorter_way() -> None:
         return total + x
 
     def long_way(*args: object) -> bool:
-        with mock.patch("hlobatch.runtime.shortcuts.Shortcuts.look_up", side_effect=LookupError):
+        with mock.patch("hlobatch.runtime.shortcuts.Shortcuts.looked_up", side_effect=LookupError):
             try:
                 powers(*args)
             except LookupError:
