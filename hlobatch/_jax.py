@@ -41,6 +41,7 @@ from jax.interpreters import ad, batching, mlir
 from jaxlib.mlir.dialects._ods_common import _cext as _bindings  # type: ignore[attr-defined]
 
 from hlobatch.jax_primitives import CALLS
+from hlobatch.typing import DType
 
 try:
     from jax._src.core import DebugInfo as _DebugInfo
@@ -193,7 +194,7 @@ def is_tracer(value: Any) -> bool:
     return isinstance(value, jax.core.Tracer)
 
 
-def weakly(value: Any, dtype: Any) -> Any:
+def weakly(value: Any, dtype: DType) -> Any:
     """A value as a weakly typed array, as JAX has Python numbers: it adopts the dtype of the array it meets."""
     return _convert_element_type(value, jnp.dtype(dtype), weak_type=True)
 
@@ -227,7 +228,7 @@ def is_of_this_trace(tracer: Any) -> bool:
     return tracer._trace is _trace_context.trace
 
 
-def ShapedArray(shape: Any, dtype: Any, operands: Sequence[Any]) -> Any:  # noqa: N802
+def ShapedArray(shape: Any, dtype: DType, operands: Sequence[Any]) -> Any:  # noqa: N802
     """The abstract value of an output; inside ``shard_map`` it varies over the mesh axes that any operand does."""
     varying = [aval for aval in operands if _mesh_axes(aval)]
     if not varying:

@@ -24,6 +24,7 @@ from hlobatch._jax import Literal
 from hlobatch.ir.code import JaxprCode
 from hlobatch.ir.ops import BranchOp, GotoOp, PrimOp
 from hlobatch.ir.program import Block, ControlFlowGraph
+from hlobatch.typing import DType
 
 _RELATIONS: Final[Mapping[str, Callable[[int, int], bool]]] = {
     "lt": operator.lt,
@@ -95,7 +96,7 @@ class _Test(NamedTuple):
     counter: str
     relation: str
     bound: str | int
-    dtype: Any
+    dtype: DType
 
 
 def _test(block: Block) -> _Test | None:
@@ -203,7 +204,7 @@ class _Equation(NamedTuple):
     name: str
     left: str | int | None
     right: str | int | None
-    dtype: Any
+    dtype: DType
 
 
 def _equation(op: PrimOp | None, wanted: Collection[str]) -> _Equation | None:

@@ -23,6 +23,7 @@ from jax import lax
 from hlobatch._jax import is_tracer
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.frontend.lane_slices import Span, Stretch, Window, is_lane_index
+from hlobatch.typing import DType
 from hlobatch.values.lane_failures import is_there
 from hlobatch.values.optional import optional
 
@@ -104,7 +105,7 @@ def _plain(key: Any) -> Any:
     return key
 
 
-def _as_element(value: Any, dtype: Any) -> Any:
+def _as_element(value: Any, dtype: DType) -> Any:
     """A value converted to the dtype of the array that stores it."""
     if isinstance(value, int) and jnp.issubdtype(dtype, jnp.integer):
         limits = jnp.iinfo(dtype)  # type: ignore[no-untyped-call]

@@ -22,6 +22,8 @@ import numpy as np
 from jax import lax
 from jax.scipy import special
 
+from hlobatch.typing import DType
+
 _MOST_POWERS: Final = 4096
 """Most powers of a base in a table; a base close to 1 would have more. Chosen by judgement (2026-11)."""
 
@@ -74,7 +76,7 @@ def _by_table(function: Callable[[float], float], base: float, x: Any, near: Any
     return _between(x, near, jnp.asarray(powers)[place], jnp.asarray(values)[place])
 
 
-def _table(function: Callable[[float], float], base: float, dtype: Any) -> tuple[np.ndarray, np.ndarray]:
+def _table(function: Callable[[float], float], base: float, dtype: DType) -> tuple[np.ndarray, np.ndarray]:
     """The powers of a base in a dtype, and the value of Python's function for each."""
     least, most = _exponents(base, dtype)
     powers = [float(f"1e{k}") if base == 10 else float(base) ** k for k in range(least, most + 1)]
@@ -82,7 +84,7 @@ def _table(function: Callable[[float], float], base: float, dtype: Any) -> tuple
 
 
 @functools.cache
-def _exponents(base: float, dtype: Any) -> tuple[int, int]:
+def _exponents(base: float, dtype: DType) -> tuple[int, int]:
     """The least and the greatest exponent for which a dtype has the power of a base."""
     info = np.finfo(dtype)
     return math.ceil(math.log(float(info.tiny), base) - 1e-9), math.floor(math.log(float(info.max), base) - 1e-9)

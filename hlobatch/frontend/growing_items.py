@@ -30,6 +30,7 @@ from hlobatch.frontend.possible_items import Possible, items_of, kept
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import KINDS, Growing
 from hlobatch.ir.types import TensorType
+from hlobatch.typing import DType
 from hlobatch.values import rows
 from hlobatch.values.containers import SIZE
 from hlobatch.values.growing_kinds import growing
@@ -358,7 +359,7 @@ def _numbers(items: GrowingList, name: str) -> Any:
     return items.arranged(leaf)
 
 
-def _worst(dtype: Any, name: str) -> Any:
+def _worst(dtype: DType, name: str) -> Any:
     if dtype == jnp.bool_:
         return name == "min"
     if jnp.issubdtype(dtype, jnp.floating):

@@ -25,6 +25,7 @@ from hlobatch.frontend.lane_numbers import as_bool, as_index, as_int
 from hlobatch.frontend.numpy_functions import canonical
 from hlobatch.frontend.python_numbers import type_of
 from hlobatch.ir.carrier import Carrier
+from hlobatch.typing import DType
 from hlobatch.values.number_tables import is_integer
 
 
@@ -75,7 +76,7 @@ def _item(value: Any, *index: int) -> Any:
     return as_int(value) if is_integer(value) and value.dtype != jnp.bool_ else weakly(value, value.dtype)
 
 
-def _astype(value: Any, dtype: Any, *_: Any, **__: Any) -> Any:
+def _astype(value: Any, dtype: DType, *_: Any, **__: Any) -> Any:
     return value.astype(canonical(dtype))
 
 

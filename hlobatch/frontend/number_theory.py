@@ -16,6 +16,7 @@ from jax import lax
 from hlobatch.frontend.builtins import is_array
 from hlobatch.frontend.lane_numbers import as_index, as_int, default
 from hlobatch.frontend.overflow import check_limit
+from hlobatch.typing import DType
 from hlobatch.values.lane_failures import fails_as_in_python
 from hlobatch.values.number_tables import together
 
@@ -63,7 +64,7 @@ def _pairwise(function: Any, name: str) -> Any:
     return pair
 
 
-def _size(value: Any, dtype: Any) -> Any:
+def _size(value: Any, dtype: DType) -> Any:
     """The absolute value of a number of a dtype, unsigned, since that of the least number needs another bit."""
     return abs(jnp.asarray(value, dtype)).astype(f"uint{8 * dtype.itemsize}")
 

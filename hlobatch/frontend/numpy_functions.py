@@ -17,6 +17,7 @@ import numpy as np
 
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.meaning import Function, Meaning
+from hlobatch.typing import DType
 
 _ROOMS: Final[tuple[tuple[str, ModuleType, ModuleType], ...]] = (
     ("np", np, jnp),
@@ -30,7 +31,7 @@ _SEQUENCES_OF_ARRAYS: Final = ("Sequence", "sequence", "tuple", "list")
 """Words in the annotation of a parameter that takes several arrays, and not only one."""
 
 
-def canonical(dtype: Any) -> Any:
+def canonical(dtype: DType) -> Any:
     """A dtype of NumPy's as JAX's, without JAX's warning about fewer bits; any other object unchanged."""
     is_dtype = isinstance(dtype, np.dtype) or (isinstance(dtype, type) and issubclass(dtype, np.generic))
     return jax.dtypes.canonicalize_dtype(dtype) if is_dtype and np.dtype(dtype).kind in "biufc" else dtype
@@ -101,7 +102,7 @@ def _in_place(name: str) -> Function:
     return refuse
 
 
-def _conversion(dtype: Any) -> Function:
+def _conversion(dtype: DType) -> Function:
     """A call of a dtype."""
 
     def convert(value: Any = 0, /) -> Any:

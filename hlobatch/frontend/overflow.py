@@ -22,6 +22,7 @@ from jax import lax
 
 from hlobatch._jax import is_tracer
 from hlobatch.diagnostics import IntegerOverflowError
+from hlobatch.typing import DType
 from hlobatch.values.lane_failures import fails, is_wanted
 
 _WRITTEN: Final = {"add": "+", "sub": "-", "mul": "*", "lshift": "<<", "neg": "-", "abs": "abs", "pow": "**"}
@@ -70,7 +71,7 @@ def _is_single_signed(value: Any) -> bool:
     return is_tracer(value) and value.shape == () and bool(jnp.issubdtype(value.dtype, jnp.signedinteger))
 
 
-def _fails(what: str, dtype: Any, lanes: Any) -> None:
+def _fails(what: str, dtype: DType, lanes: Any) -> None:
     fails(IntegerOverflowError, f"the result of `{what}` does not fit into {dtype}", lanes)
 
 

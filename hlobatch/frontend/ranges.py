@@ -16,6 +16,7 @@ import numpy as np
 
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.frontend.builtins import is_array, scalar, truth
+from hlobatch.typing import DType
 from hlobatch.values.lane_failures import fails
 
 
@@ -62,7 +63,7 @@ def _count_of_steps(start: Any, stop: Any, step: Any) -> Any:
     return jnp.where(span > 0, (span - 1) // _size(step, span.dtype) + 1, 0)
 
 
-def _size(step: Any, dtype: Any) -> Any:
+def _size(step: Any, dtype: DType) -> Any:
     """The absolute value of a step that differs between lanes, 1 in place of 0."""
     return jnp.abs(jnp.where(step == 0, 1, _at_least_32_bits(step))).astype(dtype)
 
@@ -103,7 +104,7 @@ def _may_be_negative(bound: Any) -> bool:
     return not _is_unsigned(bound) if is_array(bound) else bound < 0
 
 
-def _as_unsigned(bound: Any, dtype: Any) -> Any:
+def _as_unsigned(bound: Any, dtype: DType) -> Any:
     """A bound as an unsigned number with the same bits; a signed one is sign-extended first."""
     if not is_array(bound):
         return jnp.asarray(bound % (1 << 8 * dtype.itemsize), dtype)
@@ -119,7 +120,7 @@ def _of_equal_bits(low: Any, high: Any) -> tuple[Any, Any]:
     return (low, high) if low.dtype == high.dtype else (low.astype(dtype), high.astype(dtype))
 
 
-def _check_bound(dtype: Any) -> None:
+def _check_bound(dtype: DType) -> None:
     if jnp.issubdtype(dtype, jnp.integer):
         return
     rounded, how = ("jnp.floor(x)", "round it and convert it") if dtype != jnp.bool_ else ("x", "convert it")

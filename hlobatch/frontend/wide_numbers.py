@@ -18,6 +18,7 @@ import jax.numpy as jnp
 
 from hlobatch.frontend.builtins import is_array
 from hlobatch.frontend.lane_numbers import default
+from hlobatch.typing import DType
 from hlobatch.values.direct_operations import operated
 from hlobatch.values.number_tables import is_wide
 from hlobatch.values.whole_numbers import holding_all, is_small
@@ -84,7 +85,7 @@ def _of_one_sign(left: Any, right: Any) -> tuple[Any, Any]:
     return (left.astype(lost[0]), right.astype(lost[0])) if lost else (left, right)
 
 
-def _modulo(value: Any, number: int, dtype: Any, size: int) -> Any:
+def _modulo(value: Any, number: int, dtype: DType, size: int) -> Any:
     """The remainder by an integer that exceeds the dtype; for a negative number, that is the sum of the two."""
     whole = value.astype(dtype)
     if jnp.issubdtype(value.dtype, jnp.unsignedinteger):

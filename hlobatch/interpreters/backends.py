@@ -18,7 +18,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hlobatch.typing import Arrays
+from hlobatch.typing import Arrays, DType
 
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 LaneFunction = Callable[..., list[Any]]
@@ -34,7 +34,7 @@ class Backend(Protocol):
     def where(self, mask: Mask, new: Any, old: Any) -> Any:
         """``new`` in lanes of ``mask`` (``bool[lanes]``), ``old`` elsewhere; arrays ``[lanes, *event]``."""
 
-    def zeros(self, shape: tuple[int, ...], dtype: Any) -> Any:
+    def zeros(self, shape: tuple[int, ...], dtype: DType) -> Any:
         """An array of zeros."""
 
     def gather(self, stack: Any, rows: Any) -> Any:
@@ -59,7 +59,7 @@ class NumpyBackend:
     def where(self, mask: Mask, new: Any, old: Any) -> Any:
         return np.where(_over_events(mask, new), new, old)
 
-    def zeros(self, shape: tuple[int, ...], dtype: Any) -> Any:
+    def zeros(self, shape: tuple[int, ...], dtype: DType) -> Any:
         return np.zeros(shape, dtype)
 
     def gather(self, stack: Any, rows: Any) -> Any:
@@ -95,7 +95,7 @@ class JaxBackend:
     def where(self, mask: Mask, new: Any, old: Any) -> Any:
         return jnp.where(_over_events(mask, new), new, old)
 
-    def zeros(self, shape: tuple[int, ...], dtype: Any) -> Any:
+    def zeros(self, shape: tuple[int, ...], dtype: DType) -> Any:
         return jnp.zeros(shape, dtype)
 
     def gather(self, stack: Any, rows: Any) -> Any:

@@ -24,6 +24,7 @@ from hlobatch.ir.boxed import boxes_in
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.sameness import are_same
 from hlobatch.ir.value import is_value
+from hlobatch.typing import DType
 
 _Tensor = TypeVar("_Tensor")
 _FLOATS: Final = (float, complex, np.inexact)
@@ -40,7 +41,7 @@ class TensorType:
         weak: Whether the value is a Python scalar, which adopts the dtype of the array it meets.
     """
 
-    dtype: Any
+    dtype: DType
     shape: tuple[int, ...] = ()
     weak: bool = False
 
@@ -251,7 +252,7 @@ def _pattern(tree: Any) -> str:
     return f"{type(tree).__name__}({', '.join(map(_pattern, leaves))})"
 
 
-def tensor(dtype: Any, shape: tuple[int, ...] = ()) -> Type:
+def tensor(dtype: DType, shape: tuple[int, ...] = ()) -> Type:
     """The type of a variable that holds one array per lane."""
     return Type(TensorType(jnp.dtype(dtype), shape))
 

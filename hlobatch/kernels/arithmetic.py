@@ -26,16 +26,17 @@ from hlobatch.kernels.types import (
     number,
     part_type,
 )
+from hlobatch.typing import DType
 
 Params = dict[str, Any]
 
 
-def part(e: Emitter, x: str, dtype: Any, k: int) -> str:
+def part(e: Emitter, x: str, dtype: DType, k: int) -> str:
     """The real (0) or imaginary (1) part of a complex number."""
     return e.op(f"extractelement {kind(dtype)} {x}, i32 {k}")
 
 
-def pair(e: Emitter, real: str, imaginary: str, dtype: Any) -> str:
+def pair(e: Emitter, real: str, imaginary: str, dtype: DType) -> str:
     """The complex number with a real and an imaginary part."""
     k, p = kind(dtype), kind(part_type(dtype))
     half = e.op(f"insertelement {k} poison, {p} {real}, i32 0")
@@ -132,7 +133,7 @@ def _total_order(name: str) -> None:
         return e.op(f"icmp {'eq' if name == 'eq' else 's' + name} i{8 * s.itemsize} {one}, {other}")
 
 
-def _in_order(e: Emitter, x: str, dtype: Any) -> str:
+def _in_order(e: Emitter, x: str, dtype: DType) -> str:
     """An integer of as many bits as a float, whose order as a signed integer is the float's total order."""
     k, bits = f"i{8 * dtype.itemsize}", 8 * dtype.itemsize
     own = x if kind(dtype) == k else e.op(f"bitcast {kind(dtype)} {x} to {k}")

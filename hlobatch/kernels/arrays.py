@@ -12,6 +12,7 @@ from hlobatch.kernels.rules import Out, apply, on_arrays
 from hlobatch.kernels.text import Index, strides
 from hlobatch.kernels.types import INT64, NoKernelError, is_narrow, number, size
 from hlobatch.kernels.values import Value
+from hlobatch.typing import DType
 
 MOST_INDICES_JOINED: Final = 4
 """Largest number of scalars whose concatenation is kept as registers rather than stored, such as an index of several
@@ -47,7 +48,7 @@ def windowed(e: Emitter, x: Value, begin: Sequence[Index], shape: tuple[int, ...
     return e.built(x.dtype, shape, element)
 
 
-def as_number(e: Emitter, i: Index, dtype: Any) -> str:
+def as_number(e: Emitter, i: Index, dtype: DType) -> str:
     """An index as a number of a dtype."""
     return number(i, dtype) if isinstance(i, int) else apply(e, "convert_element_type", dtype, i, of=INT64)
 
@@ -210,7 +211,7 @@ def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
     return [new]
 
 
-def _numbers(e: Emitter, dtype: Any, numbers: Sequence[str]) -> Value:
+def _numbers(e: Emitter, dtype: DType, numbers: Sequence[str]) -> Value:
     """An array of a few numbers that stay in registers; an element at an unknown index is selected."""
 
     def element(i: Index) -> str:

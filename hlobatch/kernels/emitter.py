@@ -44,6 +44,7 @@ from hlobatch.kernels.types import (
 )
 from hlobatch.kernels.update_order import updates_last
 from hlobatch.kernels.values import Value, roots_of
+from hlobatch.typing import DType
 
 MOST_ELEMENTS_IN_MODULE: Final = 1 << 14
 """Largest number of elements of an array that is written into the module as a constant; the host passes larger ones.
@@ -97,7 +98,7 @@ class Emitter(Text):
         """The index as the user wrote it, before the length was added to a negative one."""
         return self.from_the_end.get(index, (index, 0))[0]
 
-    def again(self, index: str, dtype: Any) -> str:
+    def again(self, index: str, dtype: DType) -> str:
         """An index with the length added if it is negative.
 
         It is emitted at each use, so that nothing is computed for an index that is only used as it was written.
@@ -119,12 +120,12 @@ class Emitter(Text):
         """Store an element at the row-major position ``i`` of an array in memory."""
         self.store(x, array.ref, array.dtype, i, within=size(array.shape))
 
-    def fresh(self, dtype: Any, shape: tuple[int, ...]) -> Value:
+    def fresh(self, dtype: DType, shape: tuple[int, ...]) -> Value:
         """A new array in memory, whose elements are not yet set."""
         place = self.memory(dtype, size(shape))
         return Value(np.dtype(dtype), shape, place, place)
 
-    def built(self, dtype: Any, shape: tuple[int, ...], element: Callable[[list[Index]], str]) -> Value:
+    def built(self, dtype: DType, shape: tuple[int, ...], element: Callable[[list[Index]], str]) -> Value:
         """A new array with ``element(index)`` at each index; a number if the shape is empty."""
         if not shape:
             return Value(np.dtype(dtype), (), element([]))
@@ -132,7 +133,7 @@ class Emitter(Text):
         self.each(shape, lambda index: self.put(element(index), new, self.position(index, shape)), new.ref)
         return new
 
-    def of_all_lanes(self, pointer: str, dtype: Any, i: Index) -> str:
+    def of_all_lanes(self, pointer: str, dtype: DType, i: Index) -> str:
         """A pointer to the vector of all lanes' elements at ``i`` in interleaved memory of the host (gangs only)."""
         raise NotImplementedError
 
@@ -143,7 +144,7 @@ class Emitter(Text):
         """Do not reuse the memory that has been given back so far."""
 
     def where_used(
-        self, dtype: Any, shape: tuple[int, ...], element: Callable[[list[Index]], str], *values: Value
+        self, dtype: DType, shape: tuple[int, ...], element: Callable[[list[Index]], str], *values: Value
     ) -> Value:
         """The array with ``element(index)`` at each index.
 
@@ -153,7 +154,7 @@ class Emitter(Text):
             return self.built(dtype, shape, element)
         return Value(np.dtype(dtype), shape, "", None, lambda i: element(self.unravelled(i, shape)), roots_of(values))
 
-    def resident(self, place: str, dtype: Any, shape: tuple[int, ...]) -> Value:
+    def resident(self, place: str, dtype: DType, shape: tuple[int, ...]) -> Value:
         """The value in memory of this function: an array where it lies, or a number that is loaded."""
         return Value(dtype, shape, place, place) if shape else Value(dtype, (), self.load(place, dtype))
 
@@ -231,14 +232,14 @@ class Emitter(Text):
         text = f"private unnamed_addr constant [{max(array.size, 1)} x {k}] [{items}], align 16"
         return "@" + self.constants.setdefault(text, f"constant{len(self.constants)}")
 
-    def converted(self, value: Value, dtype: Any) -> Value:
+    def converted(self, value: Value, dtype: DType) -> Value:
         """A value converted to another dtype."""
         if value.dtype == dtype:
             return value
         convert = lambda x: apply(self, "convert_element_type", dtype, x, of=value.dtype)  # noqa: E731
         return self.map(convert, dtype, value.shape, value)
 
-    def map(self, function: Callable[..., str], dtype: Any, shape: tuple[int, ...], *values: Value) -> Value:
+    def map(self, function: Callable[..., str], dtype: DType, shape: tuple[int, ...], *values: Value) -> Value:
         """A function applied element by element; numbers, and axes of size 1, are broadcast."""
         dtype = np.dtype(dtype)
         if not shape:

@@ -17,9 +17,10 @@ from hlobatch.kernels.emitter import Emitter
 from hlobatch.kernels.rules import on_numbers
 from hlobatch.kernels.types import FLOAT32, NoKernelError, is_complex, is_float, is_signed, kind, number, part_type
 from hlobatch.kernels.values import Value
+from hlobatch.typing import DType
 
 
-def in_jax(e: Emitter, function: Callable[..., Any], dtype: Any, *operands: str) -> str:
+def in_jax(e: Emitter, function: Callable[..., Any], dtype: DType, *operands: str) -> str:
     """Emit a function of scalars that is written in JAX."""
     return e.written(function, *[Value(np.dtype(dtype), (), x) for x in operands])[0].ref
 

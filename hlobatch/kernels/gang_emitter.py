@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from hlobatch.kernels.interface import BYTES_ON_ANY_STACK
 from hlobatch.kernels.lane import LaneEmitter
@@ -31,6 +31,7 @@ from hlobatch.kernels.types import (
 )
 from hlobatch.kernels.vector_functions import VectorFunction
 from hlobatch.kernels.widening import Called, operands_of, vector, widened
+from hlobatch.typing import DType
 
 LANE: Final = "%row"
 """The vector register with the index of each lane in its gang."""
@@ -206,12 +207,12 @@ class GangEmitter(LaneEmitter):
     def counter(self) -> str:
         return Text.cell(self, "i64")
 
-    def memory(self, dtype: Any, elements: int) -> str:
+    def memory(self, dtype: DType, elements: int) -> str:
         name = super().memory(dtype, elements)
         self._own[name] = self.mask
         return name
 
-    def new_memory(self, dtype: Any, elements: int) -> str:
+    def new_memory(self, dtype: DType, elements: int) -> str:
         if is_complex(dtype):
             raise NoKernelError(f"numbers of type {dtype} have no code for several lanes")
         taken = max(elements, 1) * self.width * dtype.itemsize
@@ -225,7 +226,7 @@ class GangEmitter(LaneEmitter):
             self.local_bytes += taken + -taken % _ALIGNED_BYTES
         return name
 
-    def address(self, pointer: str, dtype: Any, i: Index) -> str:
+    def address(self, pointer: str, dtype: DType, i: Index) -> str:
         is_own, of_lanes = pointer in self._own, vector(stored(dtype), self.width)
         if not self.varies(pointer) and not self.varies(i):
             if i == 0:
@@ -242,12 +243,12 @@ class GangEmitter(LaneEmitter):
             self._own[found] = self._own[pointer]
         return found
 
-    def of_all_lanes(self, pointer: str, dtype: Any, i: Index) -> str:
+    def of_all_lanes(self, pointer: str, dtype: DType, i: Index) -> str:
         found = self.plain(f"getelementptr {vector(stored(dtype), self.width)}, ptr {pointer}, i64 {i}")
         self._own[found] = ""
         return found
 
-    def load(self, pointer: str, dtype: Any, i: Index = 0, *, within: int | None = None) -> str:
+    def load(self, pointer: str, dtype: DType, i: Index = 0, *, within: int | None = None) -> str:
         self.check(i, within)
         at, k = self.address(pointer, dtype, i), stored(dtype)
         if self.varies(at):
@@ -258,7 +259,7 @@ class GangEmitter(LaneEmitter):
             return super().load(at, dtype)
         return self.op(f"trunc i8 {got} to {kind(dtype)}") if is_narrow(dtype) else got
 
-    def store(self, x: str, pointer: str, dtype: Any, i: Index = 0, *, within: int | None = None) -> None:
+    def store(self, x: str, pointer: str, dtype: DType, i: Index = 0, *, within: int | None = None) -> None:
         self.check(i, within)
         at = self.address(pointer, dtype, i)
         if is_narrow(dtype):
@@ -269,10 +270,10 @@ class GangEmitter(LaneEmitter):
             assert at in self._own, "what lanes share is only read"
             self._write(stored(dtype), x, at, self._alignment(dtype))
 
-    def copy(self, source: str, target: str, dtype: Any, count: int) -> None:
+    def copy(self, source: str, target: str, dtype: DType, count: int) -> None:
         self.loop(count, lambda i: self.store(self.load(source, dtype, i), target, dtype, i))
 
-    def _alignment(self, dtype: Any) -> int:
+    def _alignment(self, dtype: DType) -> int:
         return min(_ALIGNED_BYTES, self.width * int(dtype.itemsize))
 
     def _write(self, k: str, x: str, cell: str, align: int = _ALIGNED_BYTES) -> None:
@@ -283,7 +284,7 @@ class GangEmitter(LaneEmitter):
             x = self.of_lanes(f"select {vector('i1', self.width)} {self.mask}, {of_lanes} {x}, {of_lanes} {before}")
         Text.do(self, f"store {of_lanes} {x}, ptr {cell}, align {align}")
 
-    def _gathered(self, places: str, dtype: Any) -> str:
+    def _gathered(self, places: str, dtype: DType) -> str:
         k, w = stored(dtype), self.width
         name = f"llvm.masked.gather.v{w}{SUFFIXES.get(k, k)}.v{w}p0"
         types = vector("ptr", w), "i32", vector("i1", w), vector(k, w)
@@ -380,7 +381,7 @@ class GangEmitter(LaneEmitter):
         self.label(end)
         self.mask = outer
 
-    def one_of(self, which: str, dtype: Any, bodies: Sequence[Callable[[], None]]) -> None:
+    def one_of(self, which: str, dtype: DType, bodies: Sequence[Callable[[], None]]) -> None:
         if not self.varies(which):
             outer = self.mask
 

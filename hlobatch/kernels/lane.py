@@ -6,7 +6,7 @@ frames of the thread's callers, take more of the stack and are not counted.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from hlobatch.kernels.emitter import Emitter
 from hlobatch.kernels.processors import Processor
 from hlobatch.kernels.text import MOST_ELEMENTS_UNROLLED
 from hlobatch.kernels.types import size
+from hlobatch.typing import DType
 
 _ALIGNED_BYTES: Final = 16
 
@@ -37,12 +38,12 @@ class LaneEmitter(Emitter):
         self.own_bytes += 8
         return super().cell(llvm_type)
 
-    def near(self, dtype: Any, elements: int) -> str:
+    def near(self, dtype: DType, elements: int) -> str:
         """A pointer to memory on the thread's stack for the near frames of an array."""
         self.own_bytes += elements * np.dtype(dtype).itemsize + _ALIGNED_BYTES
         return super().memory(dtype, elements)
 
-    def memory(self, dtype: Any, elements: int) -> str:
+    def memory(self, dtype: DType, elements: int) -> str:
         """A pointer to memory for an array: memory of the same size that was given back, or new memory."""
         bytes_ = size((max(elements, 1),)) * np.dtype(dtype).itemsize
         unused = self._unused.get(bytes_) if elements > MOST_ELEMENTS_UNROLLED else None
@@ -61,7 +62,7 @@ class LaneEmitter(Emitter):
     def keep(self) -> None:
         self._unused.clear()
 
-    def new_memory(self, dtype: Any, elements: int) -> str:
+    def new_memory(self, dtype: DType, elements: int) -> str:
         """New memory: on the thread's stack if it fits, else in the host's memory at a multiple of 64 bytes."""
         taken = size((max(elements, 1),)) * np.dtype(dtype).itemsize
         most = self.processor.own_bytes * (1 if elements > MOST_ELEMENTS_UNROLLED else 4)

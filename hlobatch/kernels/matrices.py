@@ -19,6 +19,7 @@ from hlobatch.kernels.rules import apply
 from hlobatch.kernels.text import Index, strides
 from hlobatch.kernels.types import BOOL, NoKernelError, is_complex, is_float, is_short_float, kind, number, part_type
 from hlobatch.kernels.values import Value
+from hlobatch.typing import DType
 
 ROWS_AT_ONCE: Final = 4
 """Rows that are subtracted from another row in one loop over its elements, so that each element is loaded and stored
@@ -37,7 +38,7 @@ class Number:
     """
 
     e: Emitter
-    dtype: Any
+    dtype: DType
     ref: str
 
     def _apply(self, name: str, *others: Number, to: Any = None) -> Number:
@@ -123,7 +124,7 @@ class Number:
             return self.abs()
         return self.real.abs() + self._apply("imag", to=part_type(self.dtype)).abs()
 
-    def to(self, dtype: Any) -> Number:
+    def to(self, dtype: DType) -> Number:
         """The number in another type."""
         dtype = np.dtype(dtype)
         ref = apply(self.e, "convert_element_type", dtype, self.ref, of=self.dtype)
@@ -179,7 +180,7 @@ class Array:
         return cls(e, whole, e.times(place, size), tuple(rest))
 
     @classmethod
-    def fresh(cls, e: Emitter, dtype: Any, *shape: int) -> Array:
+    def fresh(cls, e: Emitter, dtype: DType, *shape: int) -> Array:
         """A new array, whose elements are not yet set."""
         return cls.of(e, e.fresh(dtype, shape))
 
@@ -277,7 +278,7 @@ def minus_rows(
     between(e, e.plus(first, e.times(blocks, ROWS_AT_ONCE)), end, lambda k: subtract([k]))
 
 
-def check_type(dtype: Any) -> None:
+def check_type(dtype: DType) -> None:
     """Raise ``NoKernelError`` for floats of 16 bits, for which no library has factorizations."""
     if is_short_float(dtype):
         raise NoKernelError(f"factorizations of {dtype} have no code")

@@ -9,17 +9,16 @@ and section 5.1.6 (the product of all reflections, formed from the last to the f
 
 from __future__ import annotations
 
-from typing import Any
-
 from hlobatch.kernels.arrays import Params, Values
 from hlobatch.kernels.emitter import Emitter
 from hlobatch.kernels.matrices import Array, Number, Variable, between, check_type, each_between, minus_rows, total
 from hlobatch.kernels.rules import Out, on_arrays
 from hlobatch.kernels.text import Index
 from hlobatch.kernels.types import NoKernelError, is_complex
+from hlobatch.typing import DType
 
 
-def _check_real(name: str, dtype: Any) -> None:
+def _check_real(name: str, dtype: DType) -> None:
     check_type(dtype)
     if is_complex(dtype):
         raise NoKernelError(f"`{name}` of {dtype} has no code")

@@ -13,6 +13,7 @@ from hlobatch.kernels.rules import CALLS, OUTER_PRODUCT, Out, apply, on_arrays
 from hlobatch.kernels.text import MOST_ELEMENTS_UNROLLED, Index
 from hlobatch.kernels.types import FLOAT32, INT64, is_float, is_short_float, kind, number, size
 from hlobatch.kernels.values import Value
+from hlobatch.typing import DType
 
 LEAST_COLUMNS_IN_VECTORS: Final = 8
 """Length of a contiguous row from which a loop over it, which LLVM vectorizes, is worth writing. Chosen by judgement
@@ -79,7 +80,7 @@ class _Product:
             zip(self.free(which), free, strict=False)
         )
 
-    def element(self, index: list[Index], dtype: Any) -> str:
+    def element(self, index: list[Index], dtype: DType) -> str:
         """An element of the result: the sum over the contracted axes."""
         e = self.e
         zero = number(0, self.total)
@@ -105,7 +106,7 @@ class _Product:
             product = apply(self.e, "mul", self.total, a, b)
         return summed(self.e, self.total, so_far, product)
 
-    def in_blocks(self, shape: tuple[int, ...], dtype: Any, together: int) -> Value:
+    def in_blocks(self, shape: tuple[int, ...], dtype: DType, together: int) -> Value:
         """The result, ``together`` neighboring elements in one loop, so that operands they share are loaded once."""
         e = self.e
         new, zero = e.fresh(dtype, shape), number(0, self.total)
@@ -130,7 +131,7 @@ class _Product:
         e.for_each_looped(shape[:-1], line)
         return new
 
-    def by_columns(self, shape: tuple[int, ...], dtype: Any) -> Value:
+    def by_columns(self, shape: tuple[int, ...], dtype: DType) -> Value:
         """The result for a warp: each thread has elements of the last axis, as far apart as there are threads."""
         e, threads = self.e, self.e.processor.threads_per_lane
         new, zero, count = e.fresh(dtype, shape), number(0, self.total), shape[-1]
@@ -163,7 +164,7 @@ class _Product:
             e.for_each_looped(shape[:-1], line)
         return new
 
-    def by_lines(self, shape: tuple[int, ...], dtype: Any) -> Value:
+    def by_lines(self, shape: tuple[int, ...], dtype: DType) -> Value:
         """The result for a warp: its threads compute a few elements together, each with some terms of the sums."""
         e = self.e
         new, zero = e.fresh(dtype, shape), number(0, self.total)
@@ -195,7 +196,7 @@ class _Product:
         which = 1 if self.free(1) else 0
         return which, self.free(which)[-1] if self.free(which) else -1
 
-    def of_threads(self, shape: tuple[int, ...], dtype: Any) -> Value | None:
+    def of_threads(self, shape: tuple[int, ...], dtype: DType) -> Value | None:
         """The result for a warp, if neighboring threads can read neighboring elements; else None."""
         threads, (which, axis) = self.e.processor.threads_per_lane, self.varying
         if threads == 1 or size(shape) <= MOST_ELEMENTS_UNROLLED:

@@ -21,9 +21,10 @@ from hlobatch.kernels.types import (
     number,
     size,
 )
+from hlobatch.typing import DType
 
 
-def summed(e: Emitter, dtype: Any, so_far: str, value: str) -> str:
+def summed(e: Emitter, dtype: DType, so_far: str, value: str) -> str:
     """A sum with a term, which LLVM may reassociate, as XLA does: else no loop over terms is vectorized."""
     if is_float(dtype) and not is_short_float(dtype):
         return e.op(f"fadd reassoc contract {kind(dtype)} {so_far}, {value}")
@@ -107,7 +108,7 @@ def _place_of(is_better: str) -> Rule:
     return emit
 
 
-def _wins(e: Emitter, is_better: str, dtype: Any, new: str, old: str) -> str:
+def _wins(e: Emitter, is_better: str, dtype: DType, new: str, old: str) -> str:
     """Register of one boolean: whether an element is better than the best so far."""
     wins = apply(e, is_better, BOOL, new, old, of=dtype)
     if not is_float(dtype):

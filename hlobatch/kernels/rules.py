@@ -14,6 +14,7 @@ import numpy as np
 
 from hlobatch.kernels.types import FLOAT32, NoKernelError, is_short_float
 from hlobatch.kernels.values import Value
+from hlobatch.typing import DType
 
 Out: TypeAlias = Sequence[tuple[np.dtype[Any], tuple[int, ...]]]
 Rule: TypeAlias = Callable[..., list[Value]]
@@ -57,7 +58,7 @@ AS_BITS: Final = frozenset({"bitcast_convert_type", "convert_element_type", "sel
 """Primitives that work on short floats without converting them to float32."""
 
 
-def apply(e: Any, name: str, dtype: Any, *operands: str, of: Any = None, **params: Any) -> str:
+def apply(e: Any, name: str, dtype: DType, *operands: str, of: Any = None, **params: Any) -> str:
     """Emit a primitive on numbers; floats of 16 bits are computed in float32 and rounded after each operation.
 
     Args:
@@ -80,7 +81,7 @@ def apply(e: Any, name: str, dtype: Any, *operands: str, of: Any = None, **param
     return narrowed(e, rule(e, FLOAT32, FLOAT32, params, *wide), dtype)
 
 
-def widened(e: Any, x: str, dtype: Any) -> str:
+def widened(e: Any, x: str, dtype: DType) -> str:
     """A float of 16 bits, converted to float32."""
     if str(dtype) == "float16":
         return str(e.op(f"fpext half {x} to float"))
@@ -88,7 +89,7 @@ def widened(e: Any, x: str, dtype: Any) -> str:
     return str(e.op(f"bitcast i32 {e.op(f'shl i32 {bits}, 16')} to float"))
 
 
-def narrowed(e: Any, x: str, dtype: Any) -> str:
+def narrowed(e: Any, x: str, dtype: DType) -> str:
     """A float32 rounded to 16 bits; to bfloat16 by integer operations, since not every processor has it."""
     if str(dtype) == "float16":
         return str(e.op(f"fptrunc float {x} to half"))

@@ -12,6 +12,7 @@ from hlobatch.kernels.emitter import Emitter
 from hlobatch.kernels.rules import Out, apply, on_arrays
 from hlobatch.kernels.text import MOST_ELEMENTS_UNROLLED, Index
 from hlobatch.kernels.types import BOOL, INT64, NoKernelError, is_complex, is_float, size
+from hlobatch.typing import DType
 
 MOST_ELEMENTS_INSERTED: Final = 64
 """Largest number of elements along the sorted axis. Chosen by judgement (2026-11), not measured."""
@@ -86,7 +87,7 @@ def _insert(e: Emitter, arrays: Values, place: Any, i: Index) -> None:
         e.put(x, a, place(e.load(spot, INT64)))
 
 
-def _comes_before(e: Emitter, dtype: Any, x: str, other: str) -> str:
+def _comes_before(e: Emitter, dtype: DType, x: str, other: str) -> str:
     """Register of one boolean: whether a number sorts before another; NaN is last, and both zeros are equal."""
     is_less = apply(e, "lt", BOOL, x, other, of=dtype)
     if not is_float(dtype):

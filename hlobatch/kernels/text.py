@@ -16,6 +16,7 @@ from hlobatch.diagnostics import UNKNOWN, Location
 from hlobatch.kernels.debug import Places
 from hlobatch.kernels.processors import Processor
 from hlobatch.kernels.types import SUFFIXES, alignment, is_narrow, is_signed, kind, size, stored
+from hlobatch.typing import DType
 
 Index = int | str
 """An index: an ``int`` that is known, or the name of an ``i64`` register."""
@@ -157,13 +158,13 @@ class Text:
         self.declared[name] = f"declare {result} @{name}({', '.join(parameters)})"
         return name
 
-    def call(self, stem: str, dtype: Any, *operands: str) -> str:
+    def call(self, stem: str, dtype: DType, *operands: str) -> str:
         """Call a function of libm or libdevice; returns the register of its result."""
         k = kind(dtype)
         name = self.external(self.processor.math_prefix + stem + ("f" if k == "float" else ""), k, *[k] * len(operands))
         return self.op(f"call {k} @{name}({', '.join(f'{k} {x}' for x in operands)})")
 
-    def intrinsic(self, stem: str, dtype: Any, *operands: str, flag: str = "") -> str:
+    def intrinsic(self, stem: str, dtype: DType, *operands: str, flag: str = "") -> str:
         """Call an intrinsic of LLVM; ``flag`` is the boolean that some take as their last operand."""
         k = kind(dtype)
         name = self.external(f"llvm.{stem}.{SUFFIXES.get(k, k)}", k, *[k] * len(operands), *(["i1"] if flag else []))
@@ -172,7 +173,7 @@ class Text:
 
     # Memory
 
-    def memory(self, dtype: Any, elements: int) -> str:
+    def memory(self, dtype: DType, elements: int) -> str:
         """Memory for an array, for as long as the function runs."""
         name = self.new("m")
         self.heads.append(f"  {name} = alloca {stored(dtype)}, i64 {max(elements, 1)}, align 16")
@@ -188,10 +189,10 @@ class Text:
         """Memory for a counter that all lanes of a gang share."""
         return self.cell("i64")
 
-    def address(self, pointer: str, dtype: Any, i: Index) -> str:
+    def address(self, pointer: str, dtype: DType, i: Index) -> str:
         return pointer if i == 0 else self.op(f"getelementptr {stored(dtype)}, ptr {pointer}, i64 {i}")
 
-    def load(self, pointer: str, dtype: Any, i: Index = 0, *, within: int | None = None) -> str:
+    def load(self, pointer: str, dtype: DType, i: Index = 0, *, within: int | None = None) -> str:
         """Load the element at position ``i``.
 
         ``within`` is the array's size, or None if the access need not be checked.
@@ -200,14 +201,14 @@ class Text:
         got = self.op(f"load {stored(dtype)}, ptr {self.address(pointer, dtype, i)}, align {alignment(dtype)}")
         return self.op(f"trunc i8 {got} to {kind(dtype)}") if is_narrow(dtype) else got
 
-    def store(self, x: str, pointer: str, dtype: Any, i: Index = 0, *, within: int | None = None) -> None:
+    def store(self, x: str, pointer: str, dtype: DType, i: Index = 0, *, within: int | None = None) -> None:
         """Store the element at position ``i``; ``within`` as in ``load``."""
         self.check(i, within)
         if is_narrow(dtype):
             x = self.op(f"{'sext' if is_signed(dtype) else 'zext'} {kind(dtype)} {x} to i8")
         self.do(f"store {stored(dtype)} {x}, ptr {self.address(pointer, dtype, i)}, align {alignment(dtype)}")
 
-    def copy(self, source: str, target: str, dtype: Any, count: int) -> None:
+    def copy(self, source: str, target: str, dtype: DType, count: int) -> None:
         """Copy ``count`` elements from one array to another."""
         self.external("llvm.memcpy.p0.p0.i64", "void", "ptr", "ptr", "i64", "i1")
         bytes_ = count * np.dtype(dtype).itemsize
@@ -328,11 +329,11 @@ class Text:
         self.jump(after)
         self.label(after)
 
-    def within(self, which: str, dtype: Any, count: int) -> str:
+    def within(self, which: str, dtype: DType, count: int) -> str:
         """The number of a branch, clamped to ``range(count)``."""
         return self.intrinsic("smax", dtype, self.intrinsic("smin", dtype, which, str(count - 1)), "0")
 
-    def one_of(self, which: str, dtype: Any, bodies: Sequence[Callable[[], None]]) -> None:
+    def one_of(self, which: str, dtype: DType, bodies: Sequence[Callable[[], None]]) -> None:
         """Run the body with the number ``which``, clamped to the number of bodies."""
         labels, end = [self.new("branch") for _ in bodies], self.new("joined")
         k = kind(dtype)
@@ -374,7 +375,7 @@ class Text:
 
     def running(
         self,
-        dtype: Any,
+        dtype: DType,
         count: int,
         value: Callable[[Index], str],
         joined: Callable[[str, str], str],
@@ -397,7 +398,7 @@ class Text:
 
     def sum_of(
         self,
-        dtype: Any,
+        dtype: DType,
         first: str,
         zero: str,
         count: Index,
@@ -414,7 +415,7 @@ class Text:
     def fold(
         self,
         shape: Sequence[int],
-        dtype: Any,
+        dtype: DType,
         first: str,
         step: Callable[[str, list[Index]], str],
         joined: Callable[[str, str], str] | None = None,

@@ -13,6 +13,7 @@ import numpy as np
 
 from hlobatch._jax import is_key
 from hlobatch.ir.code import KEYS
+from hlobatch.typing import DType
 
 
 class NoKernelError(Exception):
@@ -36,7 +37,7 @@ FLOAT32: Final = np.dtype("float32")
 
 
 @cache
-def kind(dtype: Any) -> str:
+def kind(dtype: DType) -> str:
     """The type of a number in a register.
 
     Raises:
@@ -48,59 +49,59 @@ def kind(dtype: Any) -> str:
 
 
 @cache
-def is_narrow(dtype: Any) -> bool:
+def is_narrow(dtype: DType) -> bool:
     """Whether a number has fewer bits than its element in memory."""
     return kind(dtype) in ("i1", "i2", "i4")
 
 
-def stored(dtype: Any) -> str:
+def stored(dtype: DType) -> str:
     """The type of an element in memory."""
     return "i8" if is_narrow(dtype) else kind(dtype)
 
 
-def alignment(dtype: Any) -> int:
+def alignment(dtype: DType) -> int:
     """The alignment of an element, in bytes."""
     return int(dtype.itemsize // 2 if is_complex(dtype) else dtype.itemsize)
 
 
 @cache
-def is_float(dtype: Any) -> bool:
+def is_float(dtype: DType) -> bool:
     return bool(jnp.issubdtype(dtype, jnp.floating))
 
 
 @cache
-def is_short_float(dtype: Any) -> bool:
+def is_short_float(dtype: DType) -> bool:
     """Whether a dtype is a float of 16 bits, which is computed in float32."""
     return is_float(dtype) and np.dtype(dtype).itemsize == 2
 
 
 @cache
-def is_complex(dtype: Any) -> bool:
+def is_complex(dtype: DType) -> bool:
     return bool(jnp.issubdtype(dtype, jnp.complexfloating))
 
 
 @cache
-def is_signed(dtype: Any) -> bool:
+def is_signed(dtype: DType) -> bool:
     return bool(jnp.issubdtype(dtype, jnp.signedinteger))
 
 
-def bits_of(dtype: Any) -> int:
+def bits_of(dtype: DType) -> int:
     """The number of bits of an integer type."""
     return int(kind(dtype)[1:])
 
 
-def part_type(dtype: Any) -> np.dtype[Any]:
+def part_type(dtype: DType) -> np.dtype[Any]:
     """The type of the parts of a complex number."""
     return np.dtype("float32" if dtype == np.complex64 else "float64")
 
 
-def least(dtype: Any) -> Any:
+def least(dtype: DType) -> Any:
     if dtype == BOOL:
         return False
     return -np.inf if is_float(dtype) else int(jnp.iinfo(dtype).min)  # type: ignore[no-untyped-call]
 
 
-def greatest(dtype: Any) -> Any:
+def greatest(dtype: DType) -> Any:
     if dtype == BOOL:
         return True
     return np.inf if is_float(dtype) else int(jnp.iinfo(dtype).max)  # type: ignore[no-untyped-call]
@@ -124,7 +125,7 @@ def layout(aval: Any) -> tuple[np.dtype[Any], tuple[int, ...]]:
     return np.dtype(aval.dtype), tuple(aval.shape)
 
 
-def number(x: Any, dtype: Any) -> str:
+def number(x: Any, dtype: DType) -> str:
     """The text of a constant in a register."""
     dtype = np.dtype(dtype)
     if dtype == BOOL:
@@ -147,7 +148,7 @@ def _hexadecimal(x: np.ndarray[Any, Any]) -> str:
     return "0x" + struct.pack(">d", float(x)).hex().upper()
 
 
-def in_memory(x: Any, dtype: Any) -> str:
+def in_memory(x: Any, dtype: DType) -> str:
     """The text of a constant as an element in memory."""
     if is_narrow(dtype):
         return str(int(x))

@@ -32,6 +32,7 @@ from hlobatch.kernels.processors import Processor
 from hlobatch.kernels.text import MOST_ELEMENTS_UNROLLED, Cells, Index, Text
 from hlobatch.kernels.types import INT64, NoKernelError, kind, size
 from hlobatch.kernels.values import Value
+from hlobatch.typing import DType
 
 THREAD: Final = "%t"
 """The register with the number of a thread within its lane."""
@@ -145,7 +146,7 @@ class WarpEmitter(LaneEmitter):
 
     # Memory
 
-    def new_memory(self, dtype: Any, elements: int) -> str:
+    def new_memory(self, dtype: DType, elements: int) -> str:
         """New memory.
 
         An array of few elements lies in each thread by itself, as numbers do; one of more elements lies in memory that
@@ -183,13 +184,13 @@ class WarpEmitter(LaneEmitter):
         """Whether a pointer points to memory that each thread has by itself."""
         return self._root(pointer) in self._of_each
 
-    def load(self, pointer: str, dtype: Any, i: Index = 0, *, within: int | None = None) -> str:
+    def load(self, pointer: str, dtype: DType, i: Index = 0, *, within: int | None = None) -> str:
         if not self._is_own(pointer) and not self._root(pointer).startswith(_ONLY_READ):
             with self.at_once() if not self._apart else nullcontext():
                 self._touch(pointer, dtype, i, writes=False)
         return super().load(pointer, dtype, i, within=within)
 
-    def store(self, x: str, pointer: str, dtype: Any, i: Index = 0, *, within: int | None = None) -> None:
+    def store(self, x: str, pointer: str, dtype: DType, i: Index = 0, *, within: int | None = None) -> None:
         if self._is_own(pointer):
             super().store(x, pointer, dtype, i, within=within)
             return
@@ -202,7 +203,7 @@ class WarpEmitter(LaneEmitter):
             self._touch(pointer, dtype, i, writes=True)
             self.when(_FIRST, lambda: super(WarpEmitter, self).store(x, pointer, dtype, i))
 
-    def _touch(self, pointer: str, dtype: Any, i: Index, *, writes: bool) -> None:
+    def _touch(self, pointer: str, dtype: DType, i: Index, *, writes: bool) -> None:
         """Record the read or write of an element."""
         assert self._now is not None
         is_of_thread = self._apart and pointer == self._root(pointer) and i == self._element
@@ -337,7 +338,7 @@ class WarpEmitter(LaneEmitter):
 
     def running(
         self,
-        dtype: Any,
+        dtype: DType,
         count: int,
         value: Callable[[Index], str],
         joined: Callable[[str, str], str],
@@ -374,7 +375,7 @@ class WarpEmitter(LaneEmitter):
 
     def sum_of(
         self,
-        dtype: Any,
+        dtype: DType,
         first: str,
         zero: str,
         count: Index,
@@ -390,7 +391,7 @@ class WarpEmitter(LaneEmitter):
         (total,) = self._joined([dtype], part.now(), lambda xs, ys: [joined(xs[0], ys[0])])
         return joined(first, total)
 
-    def _of_thread(self, x: str, dtype: Any, thread: str) -> str:
+    def _of_thread(self, x: str, dtype: DType, thread: str) -> str:
         """The value that a register has in another thread.
 
         All threads of the lane call it together (a warp shuffle).

@@ -14,6 +14,7 @@ from hlobatch.kernels.rules import ARRAYS, USE_ONCE, Out, Rule, apply, on_arrays
 from hlobatch.kernels.text import Index
 from hlobatch.kernels.types import INT64, greatest, is_complex, is_float, is_signed, kind, least, number
 from hlobatch.kernels.values import Value
+from hlobatch.typing import DType
 
 
 def clamped(e: Emitter, i: str, most: int) -> Index:
@@ -158,7 +159,7 @@ class Windows:
         e.label(after)
 
 
-def _filler(dtype: Any, wanted: Any) -> Any:
+def _filler(dtype: DType, wanted: Any) -> Any:
     """The value that a gather gives for windows outside of the array, unless the user gives one."""
     if wanted is not None:
         return wanted

@@ -28,6 +28,7 @@ from hlobatch.strategy.options import GANG, KERNEL, KERNELS
 from hlobatch.targets.cpu.processor import cores
 from hlobatch.targets.lanes import Verdict
 from hlobatch.targets.target import Target
+from hlobatch.typing import DType
 
 LEAST_BYTES_BY_JAX: Final = 1 << 16
 """Bytes from which JAX takes over an array without a copy; for fewer, a copy takes less time than arranging that."""
@@ -361,7 +362,7 @@ def pointer(array: Any) -> int:
     return int(array.unsafe_buffer_pointer())
 
 
-def aligned(shape: tuple[int, ...], dtype: Any) -> np.ndarray[Any, Any]:
+def aligned(shape: tuple[int, ...], dtype: DType) -> np.ndarray[Any, Any]:
     """An array of zeros with the alignment that JAX needs to take it without a copy."""
     bytes_ = array_bytes(jax.ShapeDtypeStruct(shape, dtype))
     memory = np.zeros(bytes_ + ALIGNED_BYTES, np.uint8)

@@ -26,6 +26,7 @@ from jax import lax
 from hlobatch._jax import Literal, weakly
 from hlobatch.ir.evaluation import evaluated
 from hlobatch.ir.joined import makes_one, makes_parts
+from hlobatch.typing import DType
 
 MOST_PIECES_UPDATED: Final = 4
 """Pieces of an array that are updated one by one. With more pieces, a new array is concatenated, unless most elements
@@ -46,7 +47,7 @@ class Element:
 
     array: Any
     position: int
-    dtype: Any
+    dtype: DType
     weak: bool
 
     def follows(self, other: Any) -> bool:
@@ -115,7 +116,7 @@ class ElementEvaluator:
             self._arrays_alive.append(value.array)
         return self._numbers[key]
 
-    def joined(self, values: Sequence[Any], dtype: Any) -> Any:
+    def joined(self, values: Sequence[Any], dtype: DType) -> Any:
         """One array of some numbers: an update of the array that has most of them as elements, or a new array."""
         pieces = _pieces(values)
         base = _array_to_update(pieces, len(values))
@@ -177,7 +178,7 @@ def _array_to_update(pieces: Sequence[Piece], size: int) -> Any:
     return arrays[best] if others <= MOST_PIECES_UPDATED or counts[best] * 2 > size else None
 
 
-def _as_piece(piece: Piece, dtype: Any) -> Any:
+def _as_piece(piece: Piece, dtype: DType) -> Any:
     """The numbers of a piece as an array of one dimension."""
     first = piece[0]
     if isinstance(first, Element):
@@ -188,5 +189,5 @@ def _as_piece(piece: Piece, dtype: Any) -> Any:
     return lax.reshape(jnp.asarray(first, dtype), (1,))
 
 
-def _converted(array: Any, dtype: Any) -> Any:
+def _converted(array: Any, dtype: DType) -> Any:
     return array if array.dtype == dtype else lax.convert_element_type(array, dtype)

@@ -21,6 +21,7 @@ from hlobatch.ir.growing import Growing
 from hlobatch.ir.maybe import Maybe
 from hlobatch.ir.patterns import INSIDE, are_alike, parts_of, remade
 from hlobatch.ir.types import Leaf, Static, TensorType, Type, is_leaf
+from hlobatch.typing import DType
 from hlobatch.values.leaf_types import is_scalar, widened_leaf
 from hlobatch.values.one_of import OneOf
 
@@ -226,6 +227,6 @@ def adopts(weak: TensorType, strong: TensorType) -> bool:
     return _kind(weak.dtype) <= _kind(strong.dtype)
 
 
-def _kind(dtype: Any) -> int:
+def _kind(dtype: DType) -> int:
     """The position in ``_KINDS``; ``jax.dtypes.result_type`` knows the weakness of values, but not of types."""
     return next(i for i, kind in enumerate(_KINDS) if jnp.issubdtype(dtype, kind))

@@ -23,6 +23,7 @@ import numpy as np
 
 from hlobatch._jax import weakly
 from hlobatch.diagnostics import BatchTypeError
+from hlobatch.typing import DType
 from hlobatch.values.direct_operations import operated
 
 _TRUE_OF_LESS: Final = frozenset({"lt", "le", "ne"})
@@ -56,13 +57,13 @@ def decided(comparison: str, left: Any, right: Any) -> bool | None:
     return None
 
 
-def fits(number: int, dtype: Any) -> bool:
+def fits(number: int, dtype: DType) -> bool:
     """Whether an integer dtype can represent a number."""
     least, most = _limits(jax.dtypes.canonicalize_dtype(dtype))
     return least <= number <= most
 
 
-def is_small(dtype: Any) -> bool:
+def is_small(dtype: DType) -> bool:
     """Whether an integer dtype has fewer bits than Python's integers have in JAX; of signed ones, fewer than 32."""
     if not jnp.issubdtype(dtype, jnp.integer):
         return False
@@ -93,7 +94,7 @@ def holding_all(values: Sequence[Any], *, computed: bool = False) -> list[Any]:
     return [weakly(v, _signed()) if computed else jnp.asarray(v, _signed()) for v in values]
 
 
-def no_dtype(number: Any, dtype: Any) -> BatchTypeError:
+def no_dtype(number: Any, dtype: DType) -> BatchTypeError:
     """The error for a number and an array of integers that no dtype holds."""
     return BatchTypeError(
         f"one number is {dtype}, the other {number}, and no dtype holds both",
@@ -116,7 +117,7 @@ def _is_number(value: Any) -> bool:
     return (isinstance(value, int) and type(value) is not bool) or isinstance(value, np.integer)
 
 
-def _limits(dtype: Any) -> tuple[int, int]:
+def _limits(dtype: DType) -> tuple[int, int]:
     limits = jnp.iinfo(dtype)  # type: ignore[no-untyped-call]
     return int(limits.min), int(limits.max)
 

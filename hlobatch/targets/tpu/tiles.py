@@ -38,6 +38,7 @@ from hlobatch.kernels.grid import FOR_EVER, Grid
 from hlobatch.kernels.interface import Operands, Options
 from hlobatch.kernels.module import KernelModule
 from hlobatch.kernels.types import NoKernelError
+from hlobatch.typing import DType
 
 TILE: Final = (8, 128)
 """The shape of a vector register."""
@@ -427,7 +428,7 @@ def _levels(ref: Any) -> Any:
     return jax.lax.broadcasted_iota(jnp.int32, ref.shape, 0)
 
 
-def _as(tile: Tile, dtype: Any) -> Tile:
+def _as(tile: Tile, dtype: DType) -> Tile:
     """The bits of a tile as numbers of another dtype of 32 bits."""
     return tile if tile.dtype == dtype else jax.lax.bitcast_convert_type(tile, dtype)
 
@@ -456,20 +457,20 @@ def _evaluated(equation: Any, numbers: Sequence[Any]) -> Sequence[Any]:
     return as_it_is(equation, numbers)
 
 
-def _full(value: Any, dtype: Any) -> Tile:
+def _full(value: Any, dtype: DType) -> Tile:
     return jnp.full(TILE, value, dtype)
 
 
-def kept(dtype: Any) -> np.dtype[Any]:
+def kept(dtype: DType) -> np.dtype[Any]:
     """The dtype in which a number is kept: Mosaic carries no conditions from turn to turn."""
     return np.dtype(np.int32) if dtype == np.bool_ else np.dtype(dtype)
 
 
-def _unkept(tile: Tile, dtype: Any) -> Tile:
+def _unkept(tile: Tile, dtype: DType) -> Tile:
     return tile != 0 if dtype == np.bool_ and tile.dtype != np.bool_ else tile
 
 
-def _check(shape: Sequence[int], dtype: Any, what: str) -> None:
+def _check(shape: Sequence[int], dtype: DType, what: str) -> None:
     """Refuse what is not a number of one of ``DTYPES``."""
     if shape:
         raise NoKernelError(f"{what} has arrays, and lanes of a TPU's tiles have numbers alone")
