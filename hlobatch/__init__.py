@@ -44,6 +44,7 @@ from hlobatch.stages import Compiled, Lowered, Traced
 from hlobatch.streaming import Stream, stream
 from hlobatch.transforms.optimizations import Optimizations
 from hlobatch.value_and_grad import value_and_grad
+from hlobatch.values.ragged import Ragged
 
 __version__ = "0.1.0.dev0"
 
@@ -71,6 +72,7 @@ __all__ = [
     "ProfileError",
     "Program",
     "Progress",
+    "Ragged",
     "RunState",
     "RunStats",
     "StackOverflowError",

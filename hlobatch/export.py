@@ -42,7 +42,7 @@ from hlobatch.artifacts.trial import try_elsewhere
 from hlobatch.console import ONE_LINE, counted, folded
 from hlobatch.diagnostics import ArtifactError, BatchTypeError, HloBatchError, LaneError, StepLimitError, name_lanes
 from hlobatch.ir.fate import stop_of
-from hlobatch.ir.physical import physical, user_value
+from hlobatch.ir.physical import physical
 from hlobatch.ir.schema import classes_of
 from hlobatch.ir.types import Type
 from hlobatch.lowering.to_stablehlo import to_stablehlo
@@ -51,6 +51,7 @@ from hlobatch.runtime.primitive import no_effects_in_files, run_within
 from hlobatch.runtime.stops import interruption_of
 from hlobatch.stages import Traced
 from hlobatch.typing import ArrayLike, Arrays, PyTree
+from hlobatch.values.user_values import user_value
 
 
 @dataclass(frozen=True, eq=False)

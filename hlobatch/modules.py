@@ -23,7 +23,7 @@ from hlobatch.dialect.text import parse
 from hlobatch.dialect.to_program import to_program
 from hlobatch.dialect.verifier import Symbols, verify
 from hlobatch.ir.ops import FunctionCallOp
-from hlobatch.ir.physical import physical, user_value
+from hlobatch.ir.physical import physical
 from hlobatch.ir.program import Program, VariableAllocation
 from hlobatch.ir.types import Type
 from hlobatch.runtime.execute import execute
@@ -32,6 +32,7 @@ from hlobatch.runtime.programs import Programs
 from hlobatch.runtime.stats import RunStats
 from hlobatch.strategy.options import Options
 from hlobatch.transforms.pipeline import lowered_program, optimized_program
+from hlobatch.values.user_values import user_value
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,6 @@ from hlobatch.api import BatchedFunction, BoundFunction, is_batching_disabled
 from hlobatch.diagnostics import BatchTypeError, Interrupted, LaneError, hiding_internal_frames
 from hlobatch.frontend.differentiated import GRADIENT_MARK
 from hlobatch.gradients.arrays import is_differentiable
-from hlobatch.ir.physical import user_value
 from hlobatch.ir.types import TensorType, Type
 from hlobatch.runtime.arguments import Call
 from hlobatch.runtime.callers import caller
@@ -22,6 +21,7 @@ from hlobatch.runtime.derivatives import cotangents_of
 from hlobatch.runtime.plan import Plan
 from hlobatch.runtime.room import is_outgrown
 from hlobatch.typing import Function, PyTree
+from hlobatch.values.user_values import user_value
 
 
 def value_and_grad(fun: Function, argnums: int | Sequence[int] = 0, *, has_aux: bool = False) -> Callable[..., Any]:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from hlobatch.ir import physical
-from hlobatch.ir.boxed import unboxed
+from hlobatch.ir.boxed import in_python
 from hlobatch.ir.names import is_of_a_lane
 from hlobatch.ir.ops import (
     HALT,
@@ -57,7 +57,7 @@ def interpret(program: Program, *inputs: Any) -> Any:
         failure = next((failure for failure in program.failures if failure.number == int(number)), None)
         if failure is not None:
             raise failure.exception(np.asarray(details))
-    results = list(map(unboxed, results))
+    results = list(map(in_python, results))
     return results[0] if len(results) == 1 else tuple(results)
 
 

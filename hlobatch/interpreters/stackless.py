@@ -29,9 +29,10 @@ from hlobatch.interpreters.segments import (
 from hlobatch.ir.effects import Emission
 from hlobatch.ir.failures import checked
 from hlobatch.ir.ops import BranchOp, FunctionCallOp, GotoOp, LogOp, Op
-from hlobatch.ir.physical import array_count, flatten, physical, user_value
+from hlobatch.ir.physical import array_count, flatten, physical
 from hlobatch.ir.program import ControlFlowGraph, Function, Program
 from hlobatch.ir.types import Leaf, TensorType
+from hlobatch.values.user_values import user_value
 
 
 @dataclass

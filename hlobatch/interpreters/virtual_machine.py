@@ -28,9 +28,10 @@ from hlobatch.ir.effects import Emission
 from hlobatch.ir.failures import checked
 from hlobatch.ir.fate import Fate, stop_of
 from hlobatch.ir.ops import BranchOp, GotoOp, IndirectGotoOp, LogOp, Op, PopOp, PushGotoOp, PushOp
-from hlobatch.ir.physical import flatten, physical, user_value
+from hlobatch.ir.physical import flatten, physical
 from hlobatch.ir.program import Block, Program
 from hlobatch.ir.program import VariableAllocation as Alloc
+from hlobatch.values.user_values import user_value
 
 Array = Any
 

@@ -47,8 +47,9 @@ class Failure:
 
     @property
     def short_text(self) -> str:
-        """The statement on one line, shortened, and its line number."""
-        text = "".join(c if c.isprintable() else " " for c in self.text)
+        """The line of the user's file in which it begins, shortened, and the number of that line."""
+        line = self.location.source_line.strip() or self.text
+        text = "".join(c if c.isprintable() else " " for c in line)
         return f"{text[:400]} (line {self.location.line})"
 
     def exception(self, words: np.ndarray) -> BaseException:

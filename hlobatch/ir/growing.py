@@ -85,11 +85,16 @@ class Growing(Collection):
         """
 
     @abstractmethod
-    def as_python(self) -> Any:
-        """The Python container with these items, given arrays with known values, as on the host."""
+    def tree_flatten(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """Its arrays, or pytrees of arrays; and whether it has items, with what else is known when it is made."""
 
-    def hb_known(self, known: Callable[[Any], Any]) -> Any:
-        return known(self.as_python())
+    @abstractmethod
+    def contents(self) -> Any:
+        """The rows in the order of the items, arrays ``[capacity, *event]``; of a dict, keys and values as a pair."""
+
+    @abstractmethod
+    def in_use(self) -> Any:
+        """A mask of the rows in use: ``bool[capacity]``."""
 
     def hb_truth(self, truth: Callable[[Any], Any]) -> Any:
         del truth

@@ -16,7 +16,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch._jax import keys_of
-from hlobatch.ir.boxed import unboxed
 from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.types import TensorType, Type, grouped
 
@@ -60,11 +59,6 @@ def flatten(value: Any, type_: Type) -> list[Any]:
 def rebuild(arrays: list[Any], type_: Type) -> Any:
     """The value of a type that is stored in ``arrays``."""
     return type_.rebuild([from_physical(a, t) for a, t in zip(arrays, type_.tensor_leaves, strict=True)])
-
-
-def user_value(arrays: list[Any], type_: Type) -> Any:
-    """The value of a type that is stored in ``arrays``, as it is returned to the caller: objects instead of boxes."""
-    return unboxed(rebuild(arrays, type_))
 
 
 def array_bytes(array: Any) -> int:

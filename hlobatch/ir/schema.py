@@ -1,8 +1,8 @@
 """Types to JSON, which describes the arguments and results of an artifact, and back; a file is not trusted.
 
-Containers are tuples, lists, dicts, None and namedtuples. A namedtuple's class is found by its module and name among
-the given classes and in modules that are imported already; reading a file imports nothing. If the class is not found, a
-namedtuple with the same fields stands in for it.
+Containers are tuples, lists, dicts, None, namedtuples and growing containers. A namedtuple's class is found by its
+module and name among the given classes and in modules that are imported already; reading a file imports nothing. If the
+class is not found, a namedtuple with the same fields stands in for it.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import numpy as np
 
 from hlobatch.diagnostics import ArtifactError
 from hlobatch.ir.boxed import Boxed, has_own_order, in_own_order
+from hlobatch.ir.growing import KINDS, Growing
 from hlobatch.ir.physical import key_dtypes
 from hlobatch.ir.types import Static, TensorType, Type
 
@@ -36,6 +37,16 @@ _FLOATS = [*(f"float{form}" for form in (*_SMALL_FLOATS, 16, 32, 64)), "bfloat16
 _NUMBERS: Final = frozenset(name for name in ("bool", *_INTEGERS, *_FLOATS) if hasattr(jnp, name))
 """Names of the dtypes of arrays that this JAX has."""
 
+_GROWING: Final = (
+    collections.defaultdict,
+    list,
+    collections.deque,
+    set,
+    dict,
+    collections.Counter,
+    collections.OrderedDict,
+)
+"""Classes of containers that a result may be whose length differs between lanes."""
 MOST_NESTED_CONTAINERS: Final = 64
 """Depth to which containers may be nested."""
 MOST_ELEMENTS: Final = 1 << 40
@@ -69,6 +80,9 @@ def _describe(tree: Any) -> Schema:
             return {"kind": "namedtuple", "class": f"{kind.__module__}:{kind.__qualname__}", "items": fields}
         case tuple() | list() if type(tree) in (tuple, list):
             return {"kind": type(tree).__name__, "items": [_describe(value) for value in tree]}
+        case Growing() if tree.python in _GROWING:
+            parts, _ = tree.tree_flatten()
+            return {"kind": "growing", "class": _name(tree.python), "items": list(map(_describe, parts))}
     described = tree.value if isinstance(tree, Static) else tree
     raise ArtifactError(
         f"{type(described).__name__} cannot be described in an artifact",
@@ -115,6 +129,8 @@ class _Reader:
             case {"kind": "tuple" | "list" as kind, "items": list(items), **rest} if not rest:
                 values = [self.read(value, depth + 1) for value in items]
                 return values if kind == "list" else tuple(values)
+            case {"kind": "growing", "class": str(name), "items": [_, _, _] as items, **rest} if not rest:
+                return _growing(name, [self.read(value, depth + 1) for value in items])
         raise ArtifactError(f"an artifact describes {str(schema)[:60]!r}, which is no type that this version knows")
 
     def named(self, path: str, fields: tuple[str, ...]) -> Any:
@@ -143,6 +159,24 @@ def _imported(module: str, names: list[str]) -> Any:
             return None
         found = object.__getattribute__(found, "__dict__").get(name)
     return found
+
+
+def _growing(name: str, parts: list[Any]) -> Any:
+    """The type of a growing container, from the name of its Python class and the types of its arrays."""
+    kind: Any = {_name(python): KINDS.get(python) for python in _GROWING}.get(name)
+    if kind is not None:
+        rows = dict(zip(kind.arrays, parts, strict=True))
+        size, start = rows.pop("size"), rows.pop("start", None)
+        if isinstance(size, TensorType) and size.dtype == np.int32 and start in (None, size):
+            rooms = {leaf.shape[: len(size.shape) + 1] for leaf in Type(rows).tensor_leaves}
+            if len(rooms) == 1 and min(rooms)[:-1] == size.shape != min(rooms):
+                return kind.tree_unflatten((True, None, None), parts)
+    raise ArtifactError(f"an artifact describes a growing {name[:60]!r} that there cannot be")
+
+
+def _name(kind: type) -> str:
+    """The name of a class in a schema; what a ``defaultdict`` gives for missing keys cannot be described."""
+    return (dict if kind is collections.defaultdict else kind).__name__
 
 
 def _shape(shape: list[Any]) -> tuple[int, ...]:

@@ -168,9 +168,11 @@ class Type:
 
     @cached_property
     def is_stored_as_it_is(self) -> bool:
-        """Whether a value is stored as just the arrays in its pytree: it has no Python object and no typed key."""
-        return not boxes_in(self.tensors) and all(
-            isinstance(leaf, TensorType) and not leaf.is_key for leaf in self.leaves
+        """Whether the caller's value is this pytree of stored arrays: no object, key or growing container is in it."""
+        return (
+            not self.grows
+            and not boxes_in(self.tensors)
+            and all(isinstance(leaf, TensorType) and not leaf.is_key for leaf in self.leaves)
         )
 
     @cached_property

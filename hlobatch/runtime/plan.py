@@ -21,7 +21,7 @@ from hlobatch.analysis.machine_flow import never_goes_back
 from hlobatch.analysis.slow_operations import SECONDS_A_TURN, seconds_of, turns_counted
 from hlobatch.analysis.sums_over_lanes import summed_in_place
 from hlobatch.ir.names import is_sum, is_tape, summed_for
-from hlobatch.ir.physical import array_bytes, physical, user_value
+from hlobatch.ir.physical import array_bytes, physical
 from hlobatch.ir.program import Program
 from hlobatch.ir.program import VariableAllocation as Alloc
 from hlobatch.ir.types import Type
@@ -37,6 +37,7 @@ from hlobatch.strategy.state import States
 from hlobatch.strategy.strategy import Strategy
 from hlobatch.strategy.widths import widths
 from hlobatch.typing import Arrays
+from hlobatch.values.user_values import user_value
 
 LEAST_BYTES_SHARED: Final = 256 * 1024
 """Bytes from which threads read one array, which is in their common cache, instead of computing one each."""

@@ -73,22 +73,10 @@ def specialize(program: Program, in_types: Mapping[str, Type], facts: Facts = NO
 
 
 def _check_results(program: Program) -> None:
-    """Refuse results that are None in some lanes, or whose length differs between lanes."""
-    _check_lengths(program)
+    """Refuse results that are None in some lanes, or one of several objects."""
     if not any(differs_by_lane(program.var_defs[name]) for name in program.vars_out if name in program.var_defs):
         return
     raise none_or_result(_place_of_results(program))
-
-
-def _check_lengths(program: Program) -> None:
-    """Refuse results with containers whose length differs between lanes."""
-    if any(program.var_defs[name].grows for name in program.vars_out if name in program.var_defs):
-        raise BatchTypeError(
-            "the length of what is returned here differs between lanes, and results are arrays",
-            _place_of_results(program),
-            help="return numbers, such as `len(items)` and `items[-1]`, or an array of fixed size that the items are "
-            "written to, as in `out[i] = items[i]`.",
-        )
 
 
 def _place_of_results(program: Program) -> Location:

@@ -60,12 +60,19 @@ class Container(Growing):
         bound: The capacity that the user gave it, or None.
         differs: What about it differs between lanes, as part of an error message.
         parts: What a loop over it iterates over, as part of an error message.
+        arrays: Names of its arrays, in the order of ``tree_flatten``.
     """
 
     differs: ClassVar[str] = "length differs"
     parts: ClassVar[str] = "items"
+    arrays: ClassVar[tuple[str, ...]]
     size: Any
     bound: int | None
+
+    def tree_flatten_with_keys(self) -> tuple[list[tuple[Any, Any]], tuple[Any, ...]]:
+        """As ``tree_flatten``, with the names of the arrays."""
+        parts, data = self.tree_flatten()
+        return list(zip(map(jax.tree_util.GetAttrKey, self.arrays), parts, strict=True)), data
 
     def __init_subclass__(cls) -> None:
         """Take over the methods that the prelude defines for the Python class that this one stands for."""

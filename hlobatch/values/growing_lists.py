@@ -13,6 +13,7 @@ holds the arrays that it has then. A list from whose beginning items are taken i
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import jax
@@ -30,7 +31,7 @@ from hlobatch.values.one_of import held, ranked
 from hlobatch.values.rings import Ring
 
 
-@jax.tree_util.register_pytree_node_class
+@jax.tree_util.register_pytree_with_keys_class
 class GrowingList(Ring):
     """A list."""
 
@@ -332,7 +333,7 @@ class Most(int):
     """The ``maxlen`` of a deque: a capacity beyond which it forgets items."""
 
 
-@jax.tree_util.register_pytree_node_class
+@jax.tree_util.register_pytree_with_keys_class
 class GrowingDeque(GrowingList):
     """A ``collections.deque``."""
 
@@ -363,8 +364,8 @@ class GrowingDeque(GrowingList):
         """Python's ``maxlen``."""
         return int(self.bound) if isinstance(self.bound, Most) else None
 
-    def as_python(self) -> Any:
-        return deque(super().as_python(), self.maxlen)
+    def hb_known(self, known: Callable[[Any], Any]) -> Any:
+        return deque(super().hb_known(known), self.maxlen)
 
     def with_capacity(self, bound: int | None) -> GrowingList:
         return self if self.forgets else super().with_capacity(bound)

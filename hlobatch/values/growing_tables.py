@@ -34,11 +34,14 @@ from hlobatch.values.whole_numbers import holding_all
 _NONE: Final = object()
 
 
-@jax.tree_util.register_pytree_node_class
+@jax.tree_util.register_pytree_with_keys_class
 class GrowingSet(Table):
     """A set."""
 
     python: ClassVar[Any] = set
+
+    def contents(self) -> Any:
+        return self.keys_
 
     def turn(self, number: Any) -> Any:
         raise UnsupportedSyntaxError(
@@ -181,7 +184,7 @@ class GrowingSet(Table):
         return new
 
 
-@jax.tree_util.register_pytree_node_class
+@jax.tree_util.register_pytree_with_keys_class
 class GrowingDict(Table):
     """A dict."""
 
@@ -284,14 +287,14 @@ class GrowingDict(Table):
         return either
 
 
-@jax.tree_util.register_pytree_node_class
+@jax.tree_util.register_pytree_with_keys_class
 class GrowingDefaults(GrowingDict):
     """A ``collections.defaultdict``."""
 
     python: ClassVar[Any] = defaultdict
 
 
-@jax.tree_util.register_pytree_node_class
+@jax.tree_util.register_pytree_with_keys_class
 class GrowingCounter(GrowingDict):
     """A ``collections.Counter``."""
 
@@ -318,7 +321,7 @@ class GrowingCounter(GrowingDict):
         return 0 if self.keys_ is None else jnp.sum(jnp.where(self.in_use(), self.values_, 0))
 
 
-@jax.tree_util.register_pytree_node_class
+@jax.tree_util.register_pytree_with_keys_class
 class GrowingOrdered(GrowingDict):
     """A ``collections.OrderedDict``."""
 

@@ -23,7 +23,7 @@ import jax.numpy as jnp
 
 from hlobatch._jax import is_tracer, weakly
 from hlobatch.diagnostics import BatchTypeError
-from hlobatch.ir.boxed import in_python, unboxed
+from hlobatch.ir.boxed import unboxed
 from hlobatch.ir.types import Static, Type
 from hlobatch.values import rows
 from hlobatch.values.containers import SIZE, Container, capacity, not_yet, number, static
@@ -42,6 +42,7 @@ class Ring(Container):
         bound: The capacity that the user gave it, or None.
     """
 
+    arrays = ("items", "size", "start")
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, items: Any = None, size: Any = None, start: Any = None, bound: int | None = None) -> None:
@@ -156,12 +157,15 @@ class Ring(Container):
     def length(self) -> Any:
         return 0 if self.items is None else number(self.size)
 
-    def as_python(self) -> Any:
+    def hb_known(self, known: Callable[[Any], Any]) -> Any:
         if self.items is None:
             return self.python()
         first = 0 if self.start is None else int(self.start)
         places = ((first + number) % self.capacity for number in range(int(self.size)))
-        return self.python(in_python(jax.tree.map(operator.itemgetter(place), self.items)) for place in places)
+        return self.python(known(jax.tree.map(operator.itemgetter(place), self.items)) for place in places)
+
+    def contents(self) -> Any:
+        return jax.tree.map(self.arranged, self.items)
 
     def contains(self, item: Any) -> Any:
         return False if self.items is None else rows.first(self.equal(item))[0]

@@ -23,7 +23,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
-from hlobatch.ir.boxed import as_dict, in_python
+from hlobatch.ir.boxed import as_dict
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.types import Static, Type
 from hlobatch.values import rows
@@ -49,6 +49,7 @@ class Table(Container):
 
     differs = "keys differ"
     parts = "keys"
+    arrays = ("keys", "values", "size")
 
     def __init__(
         self,
@@ -177,14 +178,17 @@ class Table(Container):
     def with_item(self, key: Any, value: Any, *, is_other: bool) -> Growing:
         raise TypeError(f"{self.name!r} object does not support item assignment")
 
-    def as_python(self) -> Any:
+    def contents(self) -> Any:
+        return self.keys_, self.values_
+
+    def hb_known(self, known: Callable[[Any], Any]) -> Any:
         made = self.python() if self.factory is None else self.python(self.factory)
         for place in range(0 if self.keys_ is None else int(self.size)):
-            key = in_python(jax.tree.map(lambda leaf, place=place: np.asarray(leaf)[place].item(), self.keys_))
+            key = known(jax.tree.map(lambda leaf, place=place: np.asarray(leaf)[place].item(), self.keys_))
             if isinstance(made, set):
                 made.add(key)
             else:
-                made[key] = in_python(jax.tree.map(operator.itemgetter(place), self.values_))
+                made[key] = known(jax.tree.map(operator.itemgetter(place), self.values_))
         return made
 
     def with_capacity(self, bound: int | None) -> Self:

@@ -34,12 +34,12 @@ from hlobatch.dialect.text import as_bytecode, as_text, parse
 from hlobatch.dialect.to_program import to_program
 from hlobatch.instructions import Op, PrimOp, Program
 from hlobatch.ir.code import MOVE
-from hlobatch.ir.physical import user_value
 from hlobatch.ir.verifier import RULES
 from hlobatch.modules import plan_of
 from hlobatch.runtime.execute import execute
 from hlobatch.strategy.options import Options
 from hlobatch.transforms.pipeline import optimized_program
+from hlobatch.values.user_values import user_value
 
 LIT = Path(__file__).parents[1] / "lit"
 NIGHT = settings.get_profile(settings.get_current_profile_name()).max_examples > 100

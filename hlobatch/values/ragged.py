@@ -1,0 +1,168 @@
+"""``Ragged``: the result of a function that returns a container whose length differs between lanes.
+
+::
+
+    def primes(n): …; return found      hb.batch(primes)(jnp.array([5, 8, 3]))  ==>  Ragged([2, 3], [2, 3, 5, 7], [2])
+
+Inside the program, such a container is arrays with room for more items, and a length. The caller gets these arrays with
+the batch in front, in an object that makes Python's containers of them when it is asked for one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import islice
+from textwrap import shorten
+from typing import Any, Final, Self, overload
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from hlobatch._jax import is_key, is_tracer
+from hlobatch.console import ONE_LINE
+from hlobatch.diagnostics import BatchTypeError
+from hlobatch.ir.boxed import mapped, unboxed
+from hlobatch.ir.growing import Growing
+from hlobatch.ir.value import is_value
+
+_MOST_SHOWN: Final = 4
+"""Containers of which a ``repr`` shows the items."""
+
+
+@jax.tree_util.register_pytree_node_class
+class Ragged:
+    """A list, set, dict or deque for each input of a batch, each of its own length.
+
+    ``ragged[k]`` is the container of input ``k``, as Python returns it: its numbers are Python's, its arrays NumPy's.
+    ``len(ragged)`` is the size of the batch; loops and ``tolist`` give one container after the other. ``lengths`` and
+    ``padded`` give arrays, also under ``jax.jit``. A ``Ragged`` is a pytree of arrays with the batch axis in front.
+    """
+
+    def __init__(self, arrays: Any, structure: Any) -> None:
+        """Made by hlobatch; not meant to be called.
+
+        Args:
+            arrays: The arrays of a growing container, with the batch axis in front.
+            structure: How they make up the container: a ``jax.tree_util.PyTreeDef``.
+        """
+        self._arrays, self._structure = tuple(arrays), structure
+
+    def tree_flatten(self) -> tuple[tuple[Any, ...], Any]:
+        """The arrays, and how they make up the container."""
+        return self._arrays, self._structure
+
+    @classmethod
+    def tree_unflatten(cls, structure: Any, arrays: Any) -> Self:
+        """The inverse of ``tree_flatten``."""
+        return cls(arrays, structure)
+
+    @property
+    def lengths(self) -> jax.Array:
+        """The number of items for each input, ``i32[batch]``; 0 for an input that failed, and has no result."""
+        return jnp.maximum(self._container.size, 0)
+
+    def padded(self, fill: complex = 0) -> Any:
+        """The items as arrays ``[batch, room, *item]``: those of an input in order, and then ``fill``.
+
+        Args:
+            fill: The number that stands after the last item. It is converted to the dtype of the items by ``astype``.
+
+        Returns:
+            A pytree of arrays, as an item is one; for a dict, the pair of its keys and its values. The room is that
+            of the container in the program, equal for all inputs, and may be more than the longest container takes.
+
+        Raises:
+            BatchTypeError: Items are containers of unequal lengths themselves.
+        """
+
+        def of_lane(container: Growing) -> Any:
+            used = container.in_use()
+            return jax.tree.map(lambda rows: _filled(rows, used, fill), container.contents())
+
+        container = self._container
+        if any(isinstance(part, Growing) for part in jax.tree.leaves(container.contents(), is_leaf=_grows)):
+            raise BatchTypeError(
+                "the items are containers of unequal lengths themselves, which make no array",
+                help="take Python's containers: `ragged.tolist()`.",
+            )
+        for _ in range(container.size.ndim):
+            of_lane = jax.vmap(of_lane)
+        return unboxed(of_lane(container))
+
+    def tolist(self) -> list[Any]:
+        """The container of each input, in a list.
+
+        Raises:
+            BatchTypeError: The arrays have no values yet, under ``jax.jit`` and the like.
+        """
+        return list(self)
+
+    def __len__(self) -> int:
+        return int(self._container.size.shape[0])
+
+    @overload
+    def __getitem__(self, lane: int) -> Any: ...
+    @overload
+    def __getitem__(self, lane: slice) -> Self: ...
+    def __getitem__(self, lane: int | slice) -> Any:
+        if isinstance(lane, slice) or self._container.size.ndim > 1:
+            return jax.tree.map(lambda array: array[lane], self)
+        if not -len(self) <= lane < len(self):
+            raise IndexError(f"the batch has {len(self)} inputs, and none with the number {lane}")
+        own = [array[lane] for array in self._values]
+        return _in_python(jax.tree.unflatten(self._structure, own))
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(self.__getitem__, range(len(self)))
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise BatchTypeError(
+            "an array is made of containers of unequal lengths",
+            help="take `ragged.padded()`, with `ragged.lengths`; or one container, as in `ragged[0]`.",
+        )
+
+    def __repr__(self) -> str:
+        axes = " × ".join(map(str, self._container.size.shape))
+        what = f"{axes} {self._container.python.__name__}s"
+        if any(map(is_tracer, self._arrays)) or self._container.size.ndim > 1 or not len(self):
+            return f"Ragged({what})"
+        shown = [*map(repr, islice(self, _MOST_SHOWN)), *["…"] * (len(self) > _MOST_SHOWN)]
+        return f"Ragged({what}: {shorten(', '.join(shown), ONE_LINE, placeholder=' …')})"
+
+    @property
+    def _container(self) -> Any:
+        """The growing container, its arrays with the batch axis in front."""
+        return jax.tree.unflatten(self._structure, self._arrays)
+
+    @cached_property
+    def _values(self) -> list[Any]:
+        """The arrays on the host."""
+        if any(map(is_tracer, self._arrays)):
+            raise BatchTypeError(
+                "Python's containers are made of arrays without values, inside a function that JAX is tracing",
+                help="use `ragged.padded()` and `ragged.lengths`, or return the result from the traced function.",
+            )
+        return [array if is_key(array) else np.asarray(array) for array in self._arrays]
+
+
+def _filled(rows: Any, used: Any, fill: complex) -> Any:
+    """Rows ``[room, *item]`` with ``fill`` in those that are not in use."""
+    mask = used.reshape(used.shape + (1,) * (rows.ndim - 1))
+    return rows if is_key(rows) else jnp.where(mask, rows, jnp.asarray(fill).astype(rows.dtype))
+
+
+def _grows(part: Any) -> bool:
+    return isinstance(part, Growing)
+
+
+def _in_python(value: Any) -> Any:
+    """A value whose arrays are on the host, as Python would hold it."""
+    return mapped(lambda part: part.hb_known(_in_python) if is_value(part) else _number(part), value, is_value)
+
+
+def _number(part: Any) -> Any:
+    """A Python number for an array without axes of numbers that Python has; anything else unchanged."""
+    is_number = isinstance(part, (np.generic, np.ndarray)) and part.ndim == 0 and part.dtype.kind in "biufc"
+    return part.item() if is_number else part

@@ -1,0 +1,41 @@
+"""The arrays of a result -> the value that the caller of a batched function gets.
+
+::
+
+    i32[batch], f32[batch]  of the type  Boxed(Point, x, y)           ==>  a Point whose x and y are these arrays
+    i32[batch, 64], i32[batch]  of the type  GrowingList(items, size)  ==>  a Ragged of these arrays
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+
+from hlobatch.ir.boxed import in_python, unboxed
+from hlobatch.ir.growing import Growing
+from hlobatch.ir.physical import rebuild
+from hlobatch.ir.types import Type
+from hlobatch.values.ragged import Ragged
+
+
+def user_value(arrays: list[Any], type_: Type) -> Any:
+    """The value of a type that is stored in ``arrays``, without our own kinds of value in it.
+
+    Args:
+        arrays: Arrays ``[batch, *event]``, as they are stored.
+        type_: The type of one lane's value.
+    """
+    value = rebuild(arrays, type_)
+    return unboxed(jax.tree.map(_returned, value, is_leaf=_grows) if type_.grows else value)
+
+
+def _returned(part: Any) -> Any:
+    if not _grows(part):
+        return part
+    arrays, structure = jax.tree.flatten(part)
+    return Ragged(arrays, structure) if arrays else in_python(part)  # without arrays it is empty in all lanes
+
+
+def _grows(part: Any) -> bool:
+    return isinstance(part, Growing)

@@ -1,0 +1,294 @@
+"""Results that are lists, sets, dicts and deques whose length differs between lanes: each is what Python returns."""
+
+import dataclasses
+import pickle
+from collections import Counter, OrderedDict, defaultdict, deque
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from test_equivalence import EXECUTORS
+from zoo import ZooProgram, integers
+
+import hlobatch as hb
+from hlobatch.ir.schema import from_schema
+
+BATCH = np.array([5, 0, 20, 1, 2, 13, 9, 3, 4, 7, 6, 11, 8, 10, 12, 14, 15], np.int32)
+
+
+def primes(n):
+    found = []
+    for k in range(2, n):
+        if all(k % p for p in found):
+            found.append(k)
+    return found
+
+
+def halves_of_squares(n):
+    found = {}
+    for k in range(n):
+        found[k * k % 11] = k * 0.5
+    return found
+
+
+def remainders(n):
+    found = set()
+    for k in range(n):
+        found.add(k * k % 7)
+    return found, n
+
+
+def last_items(n):
+    queue = deque()
+    for k in range(n):
+        queue.append(k)
+        if k % 3 == 2:
+            queue.popleft()
+    return queue
+
+
+def last_three(n):
+    queue = deque(maxlen=3)
+    for k in range(n):
+        queue.append(k)
+    return queue
+
+
+def triangle(n):
+    return [[i] * i for i in range(n)]
+
+
+def pairs(n):
+    return {"pairs": [(i, i * 0.5) for i in range(n)], "n": n}
+
+
+def counted_up(n):
+    if n == 0:
+        return []
+    items = counted_up(n - 1)
+    items.append(n)
+    return items
+
+
+def early(n):
+    if n < 3:
+        return []
+    return [1, 2, n]
+
+
+def counts(n):
+    found = Counter()
+    for k in range(n):
+        found[k % 3] += 1
+    return found
+
+
+def by_remainder(n):
+    found = defaultdict(list)
+    for k in range(n):
+        found[k % 3].append(k)
+    return found
+
+
+def in_this_order(n):
+    found = OrderedDict()
+    for k in range(n):
+        found[-k] = n
+    return found
+
+
+def rows(n):
+    return [[k, k + 1, n] for k in range(n)]
+
+
+@dataclasses.dataclass
+class Steps:
+    length: int
+    steps: list
+
+
+def path(n):
+    return Steps(n, [k * k for k in range(n)])
+
+
+FUNCTIONS = (
+    primes, halves_of_squares, remainders, last_items, last_three, triangle, pairs, counted_up, early, counts,
+    by_remainder, in_this_order, rows,
+)  # fmt: skip
+
+
+def of_lane(result: Any, lane: int) -> Any:
+    """The part of a result that belongs to a lane, with Python's numbers."""
+
+    def own(part: Any) -> Any:
+        return part[lane] if isinstance(part, hb.Ragged) else part[lane].item()
+
+    return jax.tree.map(own, result, is_leaf=lambda part: isinstance(part, hb.Ragged))
+
+
+def assert_as_python(function: Callable[..., Any], result: Any, batch: np.ndarray[Any, Any] = BATCH) -> None:
+    wanted = [function(n.item()) for n in batch]
+    found = [of_lane(result, lane) for lane in range(len(batch))]
+    assert found == wanted
+    assert [type(one) for one in found] == [type(one) for one in wanted]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
+def test_each_lane_has_what_python_returns(function: Callable[..., Any]) -> None:
+    batched = hb.batch(function)
+    for batch in (BATCH, BATCH[:1], BATCH[:0]):
+        assert_as_python(function, batched(batch), batch)
+
+
+FORMS = ("compiled", "stackless_numpy", "vm_numpy", "queue", "kernel_checked", "gang", "threads", "inside_jit")
+
+
+@pytest.mark.parametrize(
+    "executor",
+    [
+        pytest.param(name, marks=() if name in FORMS else pytest.mark.slow)
+        for name in EXECUTORS
+        if not name.startswith("interpret")
+    ],
+)
+def test_every_executor_gives_the_lists(executor: str) -> None:
+    program = ZooProgram("counted_up", hb.batch(counted_up), (integers(0, 20),), (0,), recursive=True)
+    result = EXECUTORS[executor](program, 17)
+    assert_as_python(counted_up, result, program.inputs(17)[0])
+
+
+@pytest.mark.parametrize("function", [counted_up, triangle, halves_of_squares])
+def test_the_interpreter_gives_the_containers_of_one_example(function: Callable[..., Any]) -> None:
+    traced = hb.batch(function).trace(BATCH)
+    assert hb.instructions.interpret(traced.program, jnp.int32(5)) == function(5)
+
+
+def test_containers_get_more_room() -> None:
+    assert hb.batch(rows)(jnp.array([1000, 3])).lengths.tolist() == [1000, 3]
+
+
+def test_a_lane_that_fails_has_no_items() -> None:
+    def up_to_four(n):
+        found = []
+        for k in range(n):
+            assert k < 4
+            found.append(k)
+        return found
+
+    with pytest.raises(hb.LaneError) as caught:
+        hb.batch(up_to_four)(jnp.array([2, 8, 4]))
+    assert caught.value.outputs.tolist() == [[0, 1], [], [0, 1, 2, 3]]
+
+
+def test_attributes_of_objects_are_lists() -> None:
+    found = hb.batch(path)(jnp.array([2, 3]))
+    assert isinstance(found, Steps)
+    assert found.steps.tolist() == [[0, 1], [0, 1, 4]]
+
+
+def test_items_of_other_kinds() -> None:
+    def made(n):
+        return [(jax.random.key(k), jnp.arange(2) + k) for k in range(n)]
+
+    ((_, first), (key, second)), _ = hb.batch(made)(jnp.array([2, 0]))
+    assert (first.tolist(), second.tolist()) == ([0, 1], [1, 2])
+    assert key == jax.random.key(1)
+
+
+def test_padded_and_lengths_under_jit() -> None:
+    @jax.jit
+    def in_three_forms(n):
+        found = hb.batch(primes)(n)
+        return found, found.padded(-1), found.lengths
+
+    found, padded, lengths = in_three_forms(jnp.array([5, 8]))
+    assert found.tolist() == [[2, 3], [2, 3, 5, 7]]
+    assert padded[:, :5].tolist() == [[2, 3, -1, -1, -1], [2, 3, 5, 7, -1]]
+    assert lengths.tolist() == [2, 4]
+
+
+def test_padded_begins_with_the_first_item_of_a_queue() -> None:
+    found = hb.batch(last_items)(jnp.array([7, 3]))
+    assert found.padded()[:, :6].tolist() == [[2, 3, 4, 5, 6, 0], [1, 2, 0, 0, 0, 0]]
+
+
+def test_padded_dict_and_pairs() -> None:
+    keys, values = hb.batch(halves_of_squares)(jnp.array([2, 1])).padded(np.nan)
+    assert keys[:, 0].tolist() == [0, 0]
+    np.testing.assert_array_equal(values[:, :3], [[0, 0.5, np.nan], [0, np.nan, np.nan]])
+
+
+def test_vmap_adds_an_axis() -> None:
+    found = jax.vmap(hb.batch(primes))(jnp.array([[3, 8], [2, 4]]))
+    assert [part.tolist() for part in found] == [[[2], [2, 3, 5, 7]], [[], [2, 3]]]
+    assert found.padded()[..., 1].tolist() == [[0, 3], [0, 3]]
+    assert repr(found) == "Ragged(2 × 2 lists)"
+
+
+def test_gradient() -> None:
+    @hb.batch
+    def multiples(x, n):
+        return [x * k for k in range(n)]
+
+    def total(x):
+        return jnp.sum(multiples(x, jnp.array([3, 2])).padded())
+
+    assert jax.grad(total)(jnp.array([1.0, 2.0])).tolist() == [3, 1]
+
+
+@pytest.mark.parametrize("function", [primes, remainders, last_items, triangle, pairs, counts, by_remainder])
+def test_artifacts_give_the_same_lists(function: Callable[..., Any], tmp_path: Path) -> None:
+    batch = BATCH[:4] % 5
+    artifact = hb.load(hb.export(hb.batch(function), batch).save(tmp_path / "lists"))
+    result = artifact.call(batch)
+    assert [of_lane(result, lane) for lane in range(len(batch))] == [function(n.item()) for n in batch]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "items", "size"), [("int32", [], []), ("float32", [8], []), ("int32", [8], [3]), ("int32", [8], [8])]
+)
+def test_a_damaged_artifact_is_refused(dtype: str, items: list[int], size: list[int]) -> None:
+    arrays = [{"kind": "array", "dtype": "int32", "shape": items}, {"kind": "array", "dtype": dtype, "shape": size}]
+    with pytest.raises(hb.ArtifactError, match="growing 'list' that there cannot be"):
+        from_schema({"kind": "growing", "class": "list", "items": [*arrays, {"kind": "none"}]})
+
+
+def test_artifacts_name_the_arrays_of_a_list() -> None:
+    artifact = hb.export(hb.batch(pairs), BATCH)
+    named = {"['pairs'].items[0]: i32[17,64]", "['pairs'].items[1]: f32[17,64]", "['pairs'].size: i32[17]"}
+    assert {f"result{name}" for name in named} <= set(artifact.results)
+
+
+def test_streams_and_long_runs_give_lists() -> None:
+    batched = hb.batch(primes)
+    streamed = hb.stream(batched, iter([jnp.array([5, 8]), jnp.array([3])]), chunk=2)
+    assert [chunk.tolist() for chunk in streamed] == [[[2, 3], [2, 3, 5, 7]], [[2]]]
+    state = batched.advance(batched.start(jnp.array([5, 3])), 10_000)
+    assert batched.finish(state).tolist() == [[2, 3], [2]]
+
+
+def test_ragged_is_a_sequence_of_containers() -> None:
+    found = hb.batch(primes)(jnp.array([5, 8, 3]))
+    assert len(found) == 3
+    assert found[-1] == [2]
+    assert list(found) == found.tolist() == [[2, 3], [2, 3, 5, 7], [2]]
+    assert found[1:].tolist() == [[2, 3, 5, 7], [2]]
+    assert pickle.loads(pickle.dumps(found)).tolist() == found.tolist()
+    assert repr(found) == "Ragged(3 lists: [2, 3], [2, 3, 5, 7], [2])"
+    with pytest.raises(IndexError, match="3 inputs"):
+        found[3]
+
+
+def test_what_is_no_array_says_so() -> None:
+    found = hb.batch(primes)(jnp.array([5, 8]))
+    with pytest.raises(hb.BatchTypeError, match="unequal lengths") as caught:
+        np.asarray(found)
+    assert "padded" in str(caught.value)
+    with pytest.raises(hb.BatchTypeError, match="unequal lengths"):
+        hb.batch(triangle)(jnp.array([2])).padded()
+    with pytest.raises(hb.BatchTypeError, match="tracing"):
+        jax.jit(lambda n: hb.batch(primes)(n).tolist())(jnp.array([2]))
