@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from operator import attrgetter
 from types import CellType, FunctionType
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -65,8 +65,12 @@ except ImportError:  # a release that moved it: random numbers are drawn in a lo
 __all__ = [
     "HOST_EFFECTS",
     "NOT_MAPPED",
+    "Atom",
+    "Aval",
     "ClosedJaxpr",
+    "Equation",
     "Half",
+    "Jaxpr",
     "Literal",
     "PassManager",
     "Primitive",
@@ -144,8 +148,20 @@ __all__ = [
     "zero_like",
 ]
 
+Jaxpr: TypeAlias = Any
+"""A jaxpr of JAX. Its own type says only that its variables have avals, and not that these have shapes and dtypes."""
 
-def jaxpr_of(function: Callable[..., list[Any]], avals: Sequence[Any]) -> ClosedJaxpr:
+Equation: TypeAlias = Any
+"""An equation of a jaxpr."""
+
+Atom: TypeAlias = Any
+"""A variable or a literal of a jaxpr."""
+
+Aval: TypeAlias = Any
+"""The type of an array: `jax.core.ShapedArray` or `jax.ShapeDtypeStruct`."""
+
+
+def jaxpr_of(function: Callable[..., list[Any]], avals: Sequence[Aval]) -> ClosedJaxpr:
     """The jaxpr of a function from arrays to a list of arrays, faster than ``jax.make_jaxpr``.
 
     ``jax.make_jaxpr`` also handles names, shardings and layouts, and caches them, which is half of the time for a
@@ -175,12 +191,12 @@ def mapped_first(x: Any, axis: Any, size: Any) -> Any:
     return jnp.broadcast_to(x, (size, *x.shape)) if axis is NOT_MAPPED else jnp.moveaxis(x, axis, 0)
 
 
-def subjaxprs(jaxpr: Any) -> Iterator[Any]:
+def subjaxprs(jaxpr: Jaxpr) -> Iterator[Jaxpr]:
     """The jaxprs inside the equations of a jaxpr."""
     return iter(_core.subjaxprs(jaxpr))
 
 
-def subjaxprs_of(equation: Any) -> Iterator[Any]:
+def subjaxprs_of(equation: Equation) -> Iterator[Jaxpr]:
     """The jaxprs among an equation's parameters."""
     for value in equation.params.values():
         for item in value if isinstance(value, (tuple, list)) else (value,):
@@ -238,7 +254,7 @@ def ShapedArray(shape: Any, dtype: DType, operands: Sequence[Any]) -> Any:  # no
     return _ShapedArray(shape, dtype, sharding=undivided, manual_axis_type=type(like.mat)(varying=axes))
 
 
-def _mesh_axes(aval: Any) -> frozenset[Any]:
+def _mesh_axes(aval: Aval) -> frozenset[Any]:
     """The mesh axes over which a value varies, inside ``shard_map``."""
     found: frozenset[Any] = aval.mat.varying if isinstance(aval, _ShapedArray) else frozenset()
     return found
@@ -383,7 +399,7 @@ def register_halves(primitive: Any, halves: Callable[..., tuple[Half, Half] | No
             operands, and the other half; None if all has to wait.
     """
 
-    def rule(_: Any, unknown: Sequence[bool], there: Sequence[bool], equation: Any) -> Any:
+    def rule(_: Any, unknown: Sequence[bool], there: Sequence[bool], equation: Equation) -> Any:
         """The equations to run first and later, whether each result comes later, and the later one's residuals."""
         if not any(unknown):
             return equation, None, [False] * len(equation.outvars), [False] * len(equation.outvars), []
@@ -399,7 +415,7 @@ def register_halves(primitive: Any, halves: Callable[..., tuple[Half, Half] | No
     _partial_evaluation.partial_eval_jaxpr_custom_rules[primitive] = rule
 
 
-def _half_of(equation: Any, half: Half) -> Any:
+def _half_of(equation: Equation, half: Half) -> Any:
     return equation.replace(
         primitive=half.primitive,
         params=half.params,
@@ -693,7 +709,7 @@ def public_primitives() -> frozenset[str]:
     return frozenset(p.name for module in modules for p in vars(module).values() if isinstance(p, Primitive))
 
 
-def called_by(equation: Any) -> Any:
+def called_by(equation: Equation) -> Any:
     """The closed jaxpr that an equation calls, if that is all it does."""
     if equation.primitive.name not in CALLS:
         return None
@@ -714,18 +730,18 @@ def is_debug_effect(effect: Any) -> bool:
     return type(effect).__name__ in ("DebugEffect", "OrderedDebugEffect")
 
 
-def has_host_do(equation: Any) -> bool:
+def has_host_do(equation: Equation) -> bool:
     """Whether an equation only has an effect on the host, and no results."""
     return equation.primitive.name in HOST_EFFECTS
 
 
-def done_on_host(equation: Any) -> tuple[Callable[..., object], bool]:
+def done_on_host(equation: Equation) -> tuple[Callable[..., object], bool]:
     """The function that such an equation has the host call with its operands, and whether it prints."""
     callback = equation.params.get("callback")
     return (function_of(equation), True) if callback is None else (callback, False)
 
 
-def function_of(equation: Any, **changed: Any) -> Callable[..., list[Any]]:
+def function_of(equation: Equation, **changed: Any) -> Callable[..., list[Any]]:
     """A function from the operands of an equation to its results, with some parameters changed."""
     primitive = equation.primitive
     params = primitive.get_bind_params({**equation.params, **changed})
@@ -747,14 +763,14 @@ def operands_of_scan(params: Any, operands: Sequence[Any]) -> tuple[list[Any], l
 
 
 @contextmanager
-def in_place_of(equation: Any) -> Iterator[None]:
+def in_place_of(equation: Equation) -> Iterator[None]:
     """Within it, new operations get the source location and the settings of an equation."""
     names = _source.current_name_stack() + equation.source_info.name_stack
     with _source.user_context(equation.source_info.traceback, name_stack=names), equation.ctx.manager:
         yield
 
 
-def at_the_place_of(call: Any, equation: Any) -> Any:
+def at_the_place_of(call: Any, equation: Equation) -> Any:
     """An equation of what another one calls, in the place of that, as tracing it within ``in_place_of`` makes it."""
     if call is None:
         return equation
@@ -765,7 +781,7 @@ def at_the_place_of(call: Any, equation: Any) -> Any:
 _FOLDED: Final = frozenset({"convert_element_type", "device_put", "stage"})
 
 
-def may_be_folded(equation: Any) -> bool:
+def may_be_folded(equation: Equation) -> bool:
     """Whether JAX makes no equation of this one where its operands are known as code is traced."""
     return equation.primitive.name in _FOLDED
 
@@ -785,7 +801,7 @@ def is_key(array: Any) -> bool:
     return bool(jnp.issubdtype(array.dtype, jax.dtypes.prng_key))
 
 
-def keys_of(words: Any, aval: Any) -> Any:
+def keys_of(words: Any, aval: Aval) -> Any:
     """Typed keys made from their words."""
     return jax.random.wrap_key_data(words, impl=aval.dtype._impl)
 
@@ -796,7 +812,7 @@ def words_of(keys: Any) -> Any:
     return jax.random.key_data(keys) if held is None else held
 
 
-def random_function(equation: Any) -> Callable[..., list[Any]] | None:
+def random_function(equation: Equation) -> Callable[..., list[Any]] | None:
     """For an equation that draws from or makes one typed key, its function on the key's words; None for others."""
     name, params = equation.primitive.name, equation.params
     if name == "random_seed":

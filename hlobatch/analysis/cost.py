@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator
 from typing import Any, Final
 
-from hlobatch._jax import called_by, subjaxprs, subjaxprs_of
+from hlobatch._jax import Atom, Equation, Jaxpr, called_by, subjaxprs, subjaxprs_of
 from hlobatch.analysis.call_frames import CallFrames
 from hlobatch.analysis.updates import elements_updated, taken_as_a_whole_by
 from hlobatch.ir.ops import Op, PrimOp
@@ -75,7 +75,7 @@ def jaxprs_of(block: Block) -> list[Any]:
     return [code.jaxpr.jaxpr for code in found if code is not None]
 
 
-def _computed(jaxpr: Any) -> Iterator[Any]:
+def _computed(jaxpr: Jaxpr) -> Iterator[Any]:
     """The variables that the equations of a jaxpr compute; results of updates are left out."""
     for equation in jaxpr.eqns:
         if equation.primitive.name not in UPDATES and called_by(equation) is None:
@@ -84,24 +84,24 @@ def _computed(jaxpr: Any) -> Iterator[Any]:
         yield from _computed(inner)
 
 
-def bytes_of(variable: Any) -> int:
+def bytes_of(variable: Atom) -> int:
     """Bytes of the array of a jaxpr variable."""
     return array_bytes(variable.aval)
 
 
-def jaxpr_cost(jaxpr: Any, contraction: float = 1.0) -> float:
+def jaxpr_cost(jaxpr: Jaxpr, contraction: float = 1.0) -> float:
     """Operations of a jaxpr."""
     return float(sum(equation_cost(equation, contraction) for equation in jaxpr.eqns))
 
 
-def multiplications(equation: Any) -> int:
+def multiplications(equation: Equation) -> int:
     """The multiplications of a contraction."""
     (left, _), _ = equation.params["dimension_numbers"]
     shape = equation.invars[0].aval.shape
     return int(math.prod(equation.outvars[0].aval.shape) * math.prod(shape[d] for d in left))
 
 
-def equation_cost(equation: Any, contraction: float = 1.0) -> float:
+def equation_cost(equation: Equation, contraction: float = 1.0) -> float:
     """Operations of an equation."""
     elements = float(sum(math.prod(v.aval.shape) for v in equation.outvars))
     name = equation.primitive.name

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import collections
 from collections.abc import Mapping
-from typing import Any
 
+from hlobatch._jax import Equation
 from hlobatch.analysis.call_graph import CallGraph
 from hlobatch.ir.code import equation_primitives
 from hlobatch.ir.program import Program
@@ -42,7 +42,7 @@ def shared_roots(program: Program) -> Mapping[str, str]:
     return roots
 
 
-def equation_surely_ends(equation: Any) -> bool:
+def equation_surely_ends(equation: Equation) -> bool:
     """Whether an equation may run where the program might not have run it: it has no ``while`` that may not end."""
     return "while" not in equation_primitives(equation)
 

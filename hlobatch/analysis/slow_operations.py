@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from hlobatch._jax import subjaxprs_of
+from hlobatch._jax import Equation, Jaxpr, subjaxprs_of
 from hlobatch.analysis.cost import UNKNOWN_TRIPS, block_cost, jaxprs_of
 from hlobatch.ir.program import Block, Program
 from hlobatch.jax_primitives import Trait, having
@@ -43,11 +43,11 @@ def turns_counted(seconds: float) -> int:
     return turns if turns >= LEAST_TURNS_COUNTED else 0
 
 
-def _of_jaxpr(jaxpr: Any) -> float:
+def _of_jaxpr(jaxpr: Jaxpr) -> float:
     return sum((_of_equation(equation) for equation in jaxpr.eqns), 0.0)
 
 
-def _of_equation(equation: Any) -> float:
+def _of_equation(equation: Equation) -> float:
     name = equation.primitive.name
     if name in _SLOW:
         return _SLOW[name](equation)
@@ -59,7 +59,7 @@ Seconds = Callable[[Any], float]
 """A function from an equation to the seconds that it takes."""
 
 
-def _taken(equation: Any) -> int:
+def _taken(equation: Equation) -> int:
     """Elements of the first operand."""
     return math.prod(equation.invars[0].aval.shape)
 
@@ -69,19 +69,19 @@ def _each(nanoseconds: float) -> Seconds:
     return lambda equation: 1e-9 * nanoseconds * _taken(equation)
 
 
-def _sort(equation: Any) -> float:
+def _sort(equation: Equation) -> float:
     """Cost of a sort per element: the comparisons of a binary search, times the number of arrays sorted together."""
     length = equation.invars[0].aval.shape[equation.params["dimension"]]
     return float(20e-9 * len(equation.invars) * _taken(equation) * math.log2(max(length, 2)))
 
 
-def _window(equation: Any) -> float:
+def _window(equation: Equation) -> float:
     """A time proportional to the elements of all windows."""
     window = math.prod(equation.params["window_dimensions"])
     return float(1.3e-9 * window * math.prod(equation.outvars[0].aval.shape))
 
 
-def _convolution(equation: Any) -> float:
+def _convolution(equation: Equation) -> float:
     return float(0.3e-9 * math.prod(equation.outvars[0].aval.shape) * math.prod(equation.invars[1].aval.shape))
 
 

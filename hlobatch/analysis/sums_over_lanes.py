@@ -23,7 +23,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from hlobatch._jax import ClosedJaxpr, Literal, function_of
+from hlobatch._jax import Atom, ClosedJaxpr, Equation, Jaxpr, Literal, function_of
 from hlobatch.ir.evaluation import evaluated, inlined, needed_for, variables_among
 from hlobatch.ir.names import is_sum
 from hlobatch.ir.ops import PrimOp
@@ -79,7 +79,7 @@ def adding(closed: ClosedJaxpr, totals: Mapping[int, int]) -> Adding | None:
         totals: By the position of a result, that of the argument whose new value it is.
     """
     closed = inlined(closed)
-    jaxpr: Any = closed.jaxpr
+    jaxpr: Jaxpr = closed.jaxpr
     search = _Search(jaxpr)
     adders = {}
     for result, argument in totals.items():
@@ -137,7 +137,7 @@ def places_of(program: Program, op: PrimOp, sums: Collection[str]) -> dict[int, 
 
 def _is_zero(code: ClosedJaxpr, place: int) -> bool:
     """Whether a result of code is always zero."""
-    jaxpr: Any = code.jaxpr
+    jaxpr: Jaxpr = code.jaxpr
     needed = needed_for([jaxpr.outvars[place]], jaxpr.eqns)
     read = {*variables_among([jaxpr.outvars[place]]), *(v for e in needed for v in variables_among(e.invars))}
     if not read.isdisjoint((*jaxpr.invars, *jaxpr.constvars)):
@@ -156,7 +156,7 @@ class _Search:
         parts: Values that lanes compute, and that are summed over lanes.
     """
 
-    jaxpr: Any
+    jaxpr: Jaxpr
     parts: list[Any] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -181,7 +181,7 @@ class _Search:
             steps.append(add)
         return (lambda given, lanes: _all_of(steps, given, lanes)) if self.read[total] == 1 and steps else None
 
-    def _step(self, equation: Any, total: Any) -> tuple[Any, Adder] | None:
+    def _step(self, equation: Equation, total: Any) -> tuple[Any, Adder] | None:
         """The total before an equation that adds to it, and what adds its summand; None for any other equation."""
         name, atoms = equation.primitive.name, equation.invars
         if adds_outer_product(equation):
@@ -195,14 +195,14 @@ class _Search:
         sum_ = self.over_lanes(other)
         return before, lambda given, lanes: given + sum_(lanes)
 
-    def _comes_from(self, atom: Any, total: Any) -> bool:
+    def _comes_from(self, atom: Atom, total: Any) -> bool:
         """Whether a value is computed from the total."""
         if isinstance(atom, Literal):
             return False
         before = needed_for([atom], self.jaxpr.eqns)
         return atom is total or any(total in variables_among(e.invars) for e in before)
 
-    def over_lanes(self, atom: Any) -> Sum:
+    def over_lanes(self, atom: Atom) -> Sum:
         """The sum of a value over lanes; a sum of products becomes a product."""
         equation = None if isinstance(atom, Literal) else self.defined.get(atom)
         if equation is None or self.read[atom] != 1:
@@ -220,11 +220,11 @@ class _Search:
             return self._masked(atoms[0], atoms[2]) or self._of_part(atom)
         return self._of_part(atom)
 
-    def _of_part(self, atom: Any) -> Sum:
+    def _of_part(self, atom: Atom) -> Sum:
         place = self._part(atom)
         return lambda lanes: jnp.sum(lanes.part(place), 0, dtype=lanes.parts[place].dtype)
 
-    def _part(self, atom: Any) -> int:
+    def _part(self, atom: Atom) -> int:
         self.parts.append(atom)
         return len(self.parts) - 1
 
@@ -236,7 +236,7 @@ class _Search:
         left, right = self._part(one), self._part(other)
         return lambda lanes: lax.dot_general(lanes.part(left), lanes.part(right), moved, **how)
 
-    def _masked(self, condition: Any, atom: Any) -> Sum | None:
+    def _masked(self, condition: Any, atom: Atom) -> Sum | None:
         """The sum of a value over lanes in which a condition holds; None if the condition is no scalar of the lane."""
         whole = self._scalar(condition)
         if whole is None:
@@ -244,7 +244,7 @@ class _Search:
         place, inner = self._part(whole), self.over_lanes(atom)
         return lambda lanes: inner(lanes._replace(mask=lanes.mask & lanes.parts[place]))
 
-    def _scalar(self, atom: Any) -> Any:
+    def _scalar(self, atom: Atom) -> Any:
         """The scalar that a value is a broadcast of; None if it is no broadcast."""
         if not atom.aval.shape:
             return atom
@@ -253,11 +253,11 @@ class _Search:
             return None
         return self._scalar(equation.invars[0])
 
-    def _is_zero(self, atom: Any) -> bool:
+    def _is_zero(self, atom: Atom) -> bool:
         scalar = self._scalar(atom)
         return isinstance(scalar, Literal) and not scalar.val
 
-    def _scatter(self, equation: Any) -> Adder:
+    def _scatter(self, equation: Equation) -> Adder:
         """Adds to some elements of a total, for all lanes at once, in one scatter."""
         numbers = equation.params["dimension_numbers"]
         moved = numbers._replace(update_window_dims=tuple(axis + 1 for axis in numbers.update_window_dims))

@@ -14,7 +14,7 @@ from typing import Any, final
 
 import numpy as np
 
-from hlobatch._jax import ClosedJaxpr, Literal
+from hlobatch._jax import ClosedJaxpr, Jaxpr, Literal
 from hlobatch.diagnostics import HloBatchError
 from hlobatch.ir.code import JaxprCode
 from hlobatch.ir.types import Leaf, Static, TensorType, Type, grouped
@@ -50,14 +50,14 @@ class TracedFunction(JaxprCode):
     @cached_property
     def looked_at(self) -> tuple[int, ...]:
         """The parameters with arrays that the jaxpr computes with or returns, by position."""
-        jaxpr: Any = self.jaxpr.jaxpr
+        jaxpr: Jaxpr = self.jaxpr.jaxpr
         atoms = itertools.chain(jaxpr.outvars, *(equation.invars for equation in jaxpr.eqns))
         read = {atom for atom in atoms if not isinstance(atom, Literal)}
         return tuple(i for i, own in enumerate(self._own_variables) if not read.isdisjoint(own))
 
     def jaxpr_of(self, parameters: Sequence[int]) -> ClosedJaxpr:
         """The jaxpr without the arrays of all other parameters, which it does not read."""
-        jaxpr: Any = self.jaxpr.jaxpr
+        jaxpr: Jaxpr = self.jaxpr.jaxpr
         kept = [variable for i in parameters for variable in self._own_variables[i]]
         if len(kept) == len(jaxpr.invars):
             return self.jaxpr

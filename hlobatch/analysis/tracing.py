@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hlobatch._jax import HOST_EFFECTS, has_host_do, is_debug_effect, jaxpr_of, keys_of
+from hlobatch._jax import HOST_EFFECTS, Aval, has_host_do, is_debug_effect, jaxpr_of, keys_of
 from hlobatch.analysis.definedness import user_name
 from hlobatch.analysis.explanations import at_its_place, explained, place_of
 from hlobatch.analysis.mutation import Part, changed, refuse_generator
@@ -245,7 +245,7 @@ def _traced(
     return function, seen[-1][1]
 
 
-def _jaxpr(function: Callable[..., list[Any]], avals: Sequence[Any]) -> Any:
+def _jaxpr(function: Callable[..., list[Any]], avals: Sequence[Aval]) -> Any:
     """The jaxpr of some code. Facts that it raises bypass JAX, which reads the files of all frames of an error."""
     told: list[Exception] = []
 

@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from hlobatch._jax import Literal
+from hlobatch._jax import Atom, Jaxpr, Literal
 from hlobatch.ir.code import JaxprCode
 from hlobatch.ir.ops import BranchOp, GotoOp, PrimOp
 from hlobatch.ir.program import Block, ControlFlowGraph
@@ -212,7 +212,7 @@ def _equation(op: PrimOp | None, wanted: Collection[str]) -> _Equation | None:
     code = op.code.rewritable if op is not None else None
     if op is None or len(op.vars_out) != 1 or code is None:
         return None
-    jaxpr: Any = code.inlined.jaxpr
+    jaxpr: Jaxpr = code.inlined.jaxpr
     atom = _strong(jaxpr, jaxpr.outvars[0]) if len(jaxpr.outvars) == 1 else None
     equation = next((e for e in jaxpr.eqns if atom in e.outvars), None)
     if equation is None or equation.primitive.name not in wanted:
@@ -225,12 +225,12 @@ def _whole_number(op: PrimOp) -> int | None:
     """The integer that a constant primitive returns; None if it returns anything else."""
     code = op.code.typed
     assert code is not None
-    jaxpr: Any = code.jaxpr.jaxpr
+    jaxpr: Jaxpr = code.jaxpr.jaxpr
     number = _known(op, code, jaxpr, jaxpr.outvars[0]) if len(jaxpr.outvars) == 1 else None
     return number if isinstance(number, int) else None
 
 
-def _known(op: PrimOp, code: JaxprCode, jaxpr: Any, atom: Any) -> str | int | None:
+def _known(op: PrimOp, code: JaxprCode, jaxpr: Jaxpr, atom: Atom) -> str | int | None:
     """The integer constant that a jaxpr atom is, or the variable that it is an operand for; None if it is neither."""
     atom = _strong(jaxpr, atom)
     if atom.aval.shape or not np.issubdtype(atom.aval.dtype, np.integer):
@@ -242,7 +242,7 @@ def _known(op: PrimOp, code: JaxprCode, jaxpr: Any, atom: Any) -> str | int | No
     return next((owner for v, owner in zip(jaxpr.invars, owners, strict=True) if v is atom), None)
 
 
-def _strong(jaxpr: Any, atom: Any) -> Any:
+def _strong(jaxpr: Jaxpr, atom: Atom) -> Any:
     """The atom before conversions that only make a weakly typed number strong."""
     for equation in reversed(jaxpr.eqns):
         if not isinstance(atom, Literal) and equation.outvars[0] is atom:

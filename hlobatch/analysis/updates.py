@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
-from hlobatch._jax import ClosedJaxpr, Literal
+from hlobatch._jax import Atom, ClosedJaxpr, Equation, Jaxpr, Literal
 from hlobatch.ir.code import JaxprCode
 from hlobatch.ir.evaluation import variables_among
 from hlobatch.ir.ops import Op
@@ -55,7 +55,7 @@ class Origins:
         return result, updates
 
 
-def elements_updated(equation: Any) -> int:
+def elements_updated(equation: Equation) -> int:
     """The number of elements that an update changes."""
     return math.prod(equation.invars[1 if equation.primitive.name == SLICE else 2].aval.shape)
 
@@ -65,7 +65,7 @@ def updated(function: JaxprCode) -> dict[int, int]:
 
     Both count the tensors of all results, or arguments, in order.
     """
-    jaxpr: Any = function.jaxpr.jaxpr
+    jaxpr: Jaxpr = function.jaxpr.jaxpr
     if UPDATES.isdisjoint(function.primitives) and set(jaxpr.invars).isdisjoint(variables_among(jaxpr.outvars)):
         return {}
     code = Origins(function.inlined)
@@ -95,7 +95,7 @@ def tensors(variables: Sequence[str], types: Sequence[Type]) -> list[str]:
     return [v for v, kind in zip(variables, types, strict=True) for _ in kind.tensor_leaves]
 
 
-def _is_touched_in_part(jaxpr: Any, variable: Any) -> bool:
+def _is_touched_in_part(jaxpr: Jaxpr, variable: Atom) -> bool:
     for equation in jaxpr.eqns:
         places = [i for i, atom in enumerate(equation.invars) if atom is variable]
         if not places or (equation.primitive.name in READS and places == [0]):
@@ -107,7 +107,7 @@ def _is_touched_in_part(jaxpr: Any, variable: Any) -> bool:
     return True
 
 
-def is_looked_up_in(jaxpr: Any, variable: Any) -> bool:
+def is_looked_up_in(jaxpr: Jaxpr, variable: Atom) -> bool:
     """Whether code without calls only reads elements of an array."""
     if any(result is variable for result in jaxpr.outvars):
         return False

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from hlobatch._jax import ClosedJaxpr, Literal
+from hlobatch._jax import Atom, ClosedJaxpr, Equation, Jaxpr, Literal
 from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.ir.types import TensorType, Type
 from hlobatch.jax_primitives import VIEWS
@@ -18,7 +18,7 @@ from hlobatch.values.identity import Identity, Node, parts_of_type
 
 def views(code: ClosedJaxpr) -> Mapping[int, int]:
     """By the position of a result that is a view of an argument, the position of that argument; both count tensors."""
-    jaxpr: Any = code.jaxpr
+    jaxpr: Jaxpr = code.jaxpr
     defined = {v: equation for equation in jaxpr.eqns for v in equation.outvars}
     places = {v: i for i, v in enumerate(jaxpr.invars)}
     found = {}
@@ -29,7 +29,7 @@ def views(code: ClosedJaxpr) -> Mapping[int, int]:
     return found
 
 
-def viewed(variable: Any, defined: Mapping[Any, Any]) -> Any:
+def viewed(variable: Atom, defined: Mapping[Any, Any]) -> Any:
     """The array that an array is a view of; the array itself if it is no view; None for a literal."""
     while not isinstance(variable, Literal) and variable in defined:
         equation = defined[variable]
@@ -55,17 +55,17 @@ def identity_with_views(one: TracedFunction) -> Identity:
 
 def overwritten_views(code: ClosedJaxpr, updates: Sequence[int], array: Any) -> bool:
     """Whether an update of an array, other than the first, writes a view of the array's value before the updates."""
-    jaxpr: Any = code.jaxpr
+    jaxpr: Jaxpr = code.jaxpr
     defined = {v: equation for equation in jaxpr.eqns for v in equation.outvars}
     written = (jaxpr.eqns[index].invars[1:] for index in sorted(updates)[1:])
     return any(_is_array(v) and viewed(v, defined) is array for values in written for v in values)
 
 
-def _is_array(variable: Any) -> bool:
+def _is_array(variable: Atom) -> bool:
     return not isinstance(variable, Literal) and bool(variable.aval.ndim)
 
 
-def _takes_one(equation: Any) -> bool:
+def _takes_one(equation: Equation) -> bool:
     """Whether an equation is a gather at one index, as in ``a[i]``, and not at an array of indices."""
     return bool(equation.primitive.name == "gather" and equation.invars[1].aval.ndim == 1)
 

@@ -10,11 +10,12 @@ import contextlib
 import os
 import subprocess
 import sys
-from typing import Any, Final
+from typing import Final
 
 import jax
 import jax.export
 
+from hlobatch._jax import Aval
 from hlobatch.artifacts.reading import Contents, read
 from hlobatch.diagnostics import ArtifactError
 
@@ -71,7 +72,7 @@ def _compile(contents: Contents) -> None:
     if "cpu" not in exported.platforms:
         return
 
-    def sized(aval: Any) -> jax.ShapeDtypeStruct:
+    def sized(aval: Aval) -> jax.ShapeDtypeStruct:
         return jax.ShapeDtypeStruct([size if isinstance(size, int) else 2 for size in aval.shape], aval.dtype)
 
     with jax.enable_x64(True):

@@ -13,7 +13,7 @@ import collections
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-from hlobatch._jax import Literal
+from hlobatch._jax import Jaxpr, Literal
 from hlobatch.gradients.arrays import Array, Types, arrays_of, is_differentiable, tensor_of
 from hlobatch.ir.code import JaxprCode, Select
 from hlobatch.ir.evaluation import variables_among
@@ -75,7 +75,7 @@ def _of_primitive(op: PrimOp, types: Types) -> Iterator[Edge]:
 
 def _positions(code: JaxprCode) -> list[frozenset[int]]:
     """For each result of code, the positions of the operands on which it depends through floating-point values."""
-    jaxpr: Any = code.inlined.jaxpr
+    jaxpr: Jaxpr = code.inlined.jaxpr
     known: dict[Any, frozenset[int]] = {v: frozenset({i}) for i, v in enumerate(jaxpr.invars)}
     for equation in jaxpr.eqns:
         read = frozenset[int]().union(*(known.get(v, frozenset()) for v in variables_among(equation.invars)))

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hlobatch._jax import ClosedJaxpr
+from hlobatch._jax import ClosedJaxpr, Jaxpr
 from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.gradients.extremes import has_extremes, with_extremes
 from hlobatch.ir.evaluation import needed_for
@@ -128,7 +128,7 @@ def primitive(  # each argument is a part of the operation
 
 def without_dead_code(closed: ClosedJaxpr) -> ClosedJaxpr:
     """A jaxpr without equations on which no result depends; unchanged if it has effects."""
-    jaxpr: Any = closed.jaxpr
+    jaxpr: Jaxpr = closed.jaxpr
     return (
         closed
         if jaxpr.effects

@@ -21,7 +21,7 @@ from typing import Any, Final, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from hlobatch._jax import ClosedJaxpr
+from hlobatch._jax import Atom, ClosedJaxpr, Jaxpr
 from hlobatch.gradients.activity import dependences
 from hlobatch.gradients.arrays import Array, arrays_of, on_arrays, tensor_of, with_values
 from hlobatch.gradients.errors import explaining
@@ -123,14 +123,14 @@ class Pullback:
 
     @cached_property
     def _equations(self) -> list[Any]:
-        jaxpr: Any = self._jaxpr.jaxpr
+        jaxpr: Jaxpr = self._jaxpr.jaxpr
         return needed_for(jaxpr.outvars, jaxpr.eqns)
 
     @cached_property
     def needs(self) -> tuple[Array, ...]:
         """The arrays before the block that the pullback reads, in order."""
-        jaxpr: Any = self._jaxpr.jaxpr
-        atoms: Iterable[Any] = (*jaxpr.outvars, *(v for e in self._equations for v in e.invars))
+        jaxpr: Jaxpr = self._jaxpr.jaxpr
+        atoms: Iterable[Atom] = (*jaxpr.outvars, *(v for e in self._equations for v in e.invars))
         read = set(variables_among(atoms))
         return tuple(a for a, v in zip(self.straight.reads, jaxpr.invars, strict=False) if v in read)
 
@@ -140,7 +140,7 @@ class Pullback:
         Returns:
             For each cotangent, a function that adds it to a total; the total None stands for zeros.
         """
-        jaxpr: Any = self._jaxpr.jaxpr
+        jaxpr: Jaxpr = self._jaxpr.jaxpr
         places = {array: place for place, array in enumerate(self.straight.reads)}
         variables = [jaxpr.invars[places[array]] for array in self.needs]
         variables += jaxpr.invars[len(self.straight.reads) :]

@@ -19,7 +19,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from hlobatch._jax import ClosedJaxpr, called_by, in_place_of
+from hlobatch._jax import ClosedJaxpr, Equation, Jaxpr, called_by, in_place_of
 from hlobatch.ir.evaluation import as_it_is, known_at_first, values_of
 
 _EXTREMES = {"reduce_max": jnp.argmax, "reduce_min": jnp.argmin}
@@ -32,7 +32,7 @@ def has_extremes(closed: ClosedJaxpr) -> bool:
 
 def with_extremes(closed: ClosedJaxpr) -> Callable[..., list[Any]]:
     """The jaxpr as a function whose maximum and minimum reductions have the derivative of this module."""
-    jaxpr: Any = closed.jaxpr
+    jaxpr: Jaxpr = closed.jaxpr
 
     def run(*arrays: Any) -> list[Any]:
         known = known_at_first(closed, arrays)
@@ -44,7 +44,7 @@ def with_extremes(closed: ClosedJaxpr) -> Callable[..., list[Any]]:
     return run
 
 
-def _results(equation: Any, given: Sequence[Any]) -> Sequence[Any]:
+def _results(equation: Equation, given: Sequence[Any]) -> Sequence[Any]:
     if _is_extreme(equation):
         axes = tuple(equation.params["axes"])
         return [_extreme(functools.partial(as_it_is, equation), _EXTREMES[equation.primitive.name], axes, *given)]
@@ -53,12 +53,12 @@ def _results(equation: Any, given: Sequence[Any]) -> Sequence[Any]:
     return as_it_is(equation, given)
 
 
-def _is_extreme(equation: Any) -> bool:
+def _is_extreme(equation: Equation) -> bool:
     is_named = equation.primitive.name in _EXTREMES
     return is_named and jnp.issubdtype(equation.invars[0].aval.dtype, jnp.floating) and bool(equation.params["axes"])
 
 
-def _is_call(equation: Any) -> bool:
+def _is_call(equation: Equation) -> bool:
     """Whether an equation is a call that has no derivative rule of its own."""
     return bool(equation.primitive.name == "jit")
 

@@ -22,7 +22,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from hlobatch._jax import Literal
+from hlobatch._jax import Equation, Literal
 from hlobatch.analysis.call_graph import CallGraph
 from hlobatch.diagnostics import DerivativeError, Location
 from hlobatch.frontend.differentiated import apart_p, slopes_p
@@ -81,7 +81,7 @@ def _together(program: Program) -> Callable[[Op], Op]:
     return made
 
 
-def _as_given(equation: Any, values: Arrays) -> Sequence[Any]:
+def _as_given(equation: Equation, values: Arrays) -> Sequence[Any]:
     return values if equation.primitive is apart_p else as_it_is(equation, values)
 
 
@@ -99,7 +99,7 @@ class _Mark:
     function: Function
     block: Block
     op: PrimOp
-    equation: Any
+    equation: Equation
 
 
 def _marks(program: Program) -> Iterator[_Mark]:

@@ -20,7 +20,7 @@ from typing import Any, Final
 import jax
 import jax.numpy as jnp
 
-from hlobatch._jax import Literal
+from hlobatch._jax import Atom, Equation, Literal
 from hlobatch.ir.evaluation import as_it_is, evaluated
 from hlobatch.ir.outer import with_outer_product
 from hlobatch.typing import Arrays
@@ -29,7 +29,7 @@ Adder = Callable[[Any], Any]
 """Adds something to a total; the total None stands for zeros."""
 
 
-def added_in_place(equations: Sequence[Any], known: dict[Any, Any], outputs: Arrays) -> list[Adder]:
+def added_in_place(equations: Sequence[Equation], known: dict[Any, Any], outputs: Arrays) -> list[Adder]:
     """For each atom in ``outputs``, a function that adds its value to a total.
 
     Args:
@@ -56,7 +56,7 @@ def added_in_place(equations: Sequence[Any], known: dict[Any, Any], outputs: Arr
     return [partial(_plus, next(plain)) if isinstance(v, Literal) or v not in adders else adders[v] for v in outputs]
 
 
-def _factors(equation: Any, defined: dict[Any, Any], read: Sequence[Any]) -> Sequence[Any] | None:
+def _factors(equation: Equation, defined: dict[Any, Any], read: Sequence[Any]) -> Sequence[Any] | None:
     """The factors of the outer product that an equation computes, maybe transposed; None if it computes none."""
     if equation.primitive.name == "dot_general" and not any(map(any, equation.params["dimension_numbers"])):
         return tuple(equation.invars)
@@ -83,7 +83,7 @@ def _plus(value: Any, total: Any) -> Any:
 _SPREADING: Final = ("scatter-add", "dynamic_update_slice")
 
 
-def _is_spread(variable: Any, defined: dict[Any, Any]) -> bool:
+def _is_spread(variable: Atom, defined: dict[Any, Any]) -> bool:
     """Whether an array is zero except for a part that is written to it."""
     equation = defined.get(variable)
     if equation is None or equation.primitive.name not in _SPREADING:
@@ -93,11 +93,11 @@ def _is_spread(variable: Any, defined: dict[Any, Any]) -> bool:
     return base is not None and base.primitive.name == "broadcast_in_dim" and _is_zero(base.invars[0])
 
 
-def _is_zero(atom: Any) -> bool:
+def _is_zero(atom: Atom) -> bool:
     return isinstance(atom, Literal) and atom.val == 0
 
 
-def _onto(equation: Any, operands: Arrays, total: Any) -> Any:
+def _onto(equation: Equation, operands: Arrays, total: Any) -> Any:
     """The total with the part added to it."""
     if total is None:
         return as_it_is(equation, operands)[0]

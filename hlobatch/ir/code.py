@@ -18,7 +18,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hlobatch._jax import ClosedJaxpr, is_debug_effect, is_key, jaxpr_as_fun, subjaxprs, subjaxprs_of
+from hlobatch._jax import ClosedJaxpr, Equation, Jaxpr, is_debug_effect, is_key, jaxpr_as_fun, subjaxprs, subjaxprs_of
 from hlobatch.ir.evaluation import inlined
 from hlobatch.ir.types import Type, rebuilt
 from hlobatch.ir.value import WithoutVirtual
@@ -269,7 +269,7 @@ class JaxprCode(Code):
     @property
     def is_identity(self) -> bool:
         """Whether it returns its tensors in order, unchanged; the types may differ."""
-        jaxpr: Any = self.jaxpr.jaxpr
+        jaxpr: Jaxpr = self.jaxpr.jaxpr
         return not jaxpr.eqns and list(jaxpr.outvars) == list(jaxpr.invars)
 
     @property
@@ -311,20 +311,20 @@ def _tensors(types: Sequence[Type]) -> list[tuple[Any, tuple[int, ...]]]:
     return [(leaf.dtype, leaf.shape) for type_ in types for leaf in type_.tensor_leaves]
 
 
-def _has_other_keys(jaxpr: Any) -> bool:
+def _has_other_keys(jaxpr: Jaxpr) -> bool:
     """Whether a jaxpr has typed keys of a generator other than JAX's default."""
     others = (is_key(v.aval) and v.aval.dtype.name != KEYS for v in variables(jaxpr))
     return any(others) or any(map(_has_other_keys, subjaxprs(jaxpr)))
 
 
-def variables(jaxpr: Any) -> Iterator[Any]:
+def variables(jaxpr: Jaxpr) -> Iterator[Any]:
     """The inputs of a jaxpr and the results of its equations, without those of inner jaxprs."""
     yield from jaxpr.invars
     for equation in jaxpr.eqns:
         yield from equation.outvars
 
 
-def equation_primitives(equation: Any) -> frozenset[str]:
+def equation_primitives(equation: Equation) -> frozenset[str]:
     """Names of the JAX primitives in an equation: its own, and those in its inner jaxprs."""
     inner = (e for jaxpr in subjaxprs_of(equation) for e in jaxpr.eqns)
     return frozenset({equation.primitive.name}).union(*map(equation_primitives, inner))

@@ -9,7 +9,10 @@ from typing import Any
 import jax
 
 from hlobatch._jax import (
+    Atom,
     ClosedJaxpr,
+    Equation,
+    Jaxpr,
     Literal,
     at_the_place_of,
     called_by,
@@ -29,18 +32,18 @@ Called = Callable[[Any], ClosedJaxpr | None]
 """Takes an equation, returns the code to put in its place, if there is any."""
 
 
-def variables_among(atoms: Iterable[Any]) -> list[Any]:
+def variables_among(atoms: Iterable[Atom]) -> list[Any]:
     """The atoms that are variables, not literals."""
     return [atom for atom in atoms if not isinstance(atom, Literal)]
 
 
 def known_at_first(closed: ClosedJaxpr, arrays: Sequence[Any]) -> dict[Any, Any]:
     """The values of a jaxpr's variables before its first equation, given its arguments."""
-    jaxpr: Any = closed.jaxpr
+    jaxpr: Jaxpr = closed.jaxpr
     return dict(zip((*jaxpr.constvars, *jaxpr.invars), (*closed.consts, *arrays), strict=True))
 
 
-def needed_for(atoms: Iterable[Any], equations: Sequence[Any], known: Iterable[Any] = ()) -> list[Any]:
+def needed_for(atoms: Iterable[Atom], equations: Sequence[Equation], known: Iterable[Atom] = ()) -> list[Any]:
     """The equations, in order, that compute some atoms when the variables ``known`` have values."""
     given, needed = set(known), set(variables_among(atoms))
     found: list[Any] = []
@@ -51,12 +54,12 @@ def needed_for(atoms: Iterable[Any], equations: Sequence[Any], known: Iterable[A
     return found[::-1]
 
 
-def as_it_is(equation: Any, values: Sequence[Any]) -> Sequence[Any]:
+def as_it_is(equation: Equation, values: Sequence[Any]) -> Sequence[Any]:
     """The results of an equation, evaluated unchanged."""
     return function_of(equation)(*values)
 
 
-def called_within(equation: Any) -> ClosedJaxpr | None:
+def called_within(equation: Equation) -> ClosedJaxpr | None:
     """The jaxpr that an equation calls; None if it is no call, or one that stands for a single operation.
 
     Making an array of numbers and taking it apart count as operations, which ``transforms/merge_lists.py`` looks for.
@@ -67,7 +70,7 @@ def called_within(equation: Any) -> ClosedJaxpr | None:
 
 
 def evaluated(
-    equations: Iterable[Any],
+    equations: Iterable[Equation],
     known: dict[Any, Any],
     outputs: Sequence[Any],
     run: Run = as_it_is,
@@ -90,7 +93,7 @@ def evaluated(
     return values_of(outputs, known)
 
 
-def values_of(atoms: Iterable[Any], known: Mapping[Any, Any]) -> list[Any]:
+def values_of(atoms: Iterable[Atom], known: Mapping[Any, Any]) -> list[Any]:
     """The values of some atoms, given those of variables."""
     return [atom.val if isinstance(atom, Literal) else known[atom] for atom in atoms]
 
@@ -127,8 +130,8 @@ def _are_named(variables: Sequence[Any], others: Sequence[Any], names: dict[Any,
     return [v.aval for v in variables] == [v.aval for v in others]
 
 
-def _are_same_atoms(atoms: Sequence[Any], others: Sequence[Any], names: dict[Any, Any]) -> bool:
-    def is_same(atom: Any, other: Any) -> bool:
+def _are_same_atoms(atoms: Sequence[Atom], others: Sequence[Any], names: dict[Any, Any]) -> bool:
+    def is_same(atom: Atom, other: Any) -> bool:
         if isinstance(atom, Literal):
             return isinstance(other, Literal) and atom.aval == other.aval and bool(atom.val == other.val)
         return names[atom] is other
@@ -143,7 +146,7 @@ def inlined(closed: ClosedJaxpr, called: Called = called_within) -> ClosedJaxpr:
         closed: The code.
         called: The code to put in the place of an equation.
     """
-    jaxpr: Any = closed.jaxpr
+    jaxpr: Jaxpr = closed.jaxpr
     if all(called(equation) is None for equation in jaxpr.eqns):
         return closed
     if (substituted := _substituted(closed, called)) is not None:
@@ -156,7 +159,7 @@ def _substituted(closed: ClosedJaxpr, called: Called) -> ClosedJaxpr | None:
 
     That is what tracing it gives, which takes ten times as long.
     """
-    jaxpr: Any = closed.jaxpr
+    jaxpr: Jaxpr = closed.jaxpr
     if closed.effects:
         return None
     try:
@@ -183,9 +186,9 @@ class _Substitution:
 
     constants: frozenset[Any]
     called: Called
-    equations: list[Any] = field(default_factory=list)
+    equations: list[Equation] = field(default_factory=list)
 
-    def add(self, jaxpr: Any, atoms: dict[Any, Any], call: Any) -> list[Any]:
+    def add(self, jaxpr: Jaxpr, atoms: dict[Any, Any], call: Any) -> list[Any]:
         """Add the equations of a jaxpr, and of what it calls.
 
         Args:
@@ -209,20 +212,20 @@ class _Substitution:
             atoms.update(zip(equation.outvars, results, strict=True))
         return _standing_for(jaxpr.outvars, atoms)
 
-    def _call(self, called: ClosedJaxpr, operands: Sequence[Any], equation: Any) -> list[Any]:
-        jaxpr: Any = called.jaxpr
+    def _call(self, called: ClosedJaxpr, operands: Sequence[Any], equation: Equation) -> list[Any]:
+        jaxpr: Jaxpr = called.jaxpr
         results = [atom.aval for atom in jaxpr.outvars]
         if called.consts or called.effects or results != [variable.aval for variable in equation.outvars]:
             raise _NotSubstitutedError
         return self.add(jaxpr, dict(zip(jaxpr.invars, operands, strict=True)), equation)
 
 
-def _standing_for(atoms: Iterable[Any], others: Mapping[Any, Any]) -> list[Any]:
+def _standing_for(atoms: Iterable[Atom], others: Mapping[Any, Any]) -> list[Any]:
     """What stands for atoms of some code where that is called."""
     return [others.get(atom, atom) if is_variable(atom) else atom for atom in atoms]
 
 
-def _folded(equation: Any, operands: Sequence[Any]) -> list[Any]:
+def _folded(equation: Equation, operands: Sequence[Any]) -> list[Any]:
     """What JAX makes of an equation whose operands are known as it traces it.
 
     Raises:
@@ -243,5 +246,5 @@ def traced(run: Callable[..., list[Any]], inputs: Sequence[Any]) -> ClosedJaxpr:
 
 
 def _of_call(closed: ClosedJaxpr, arrays: Sequence[Any], run: Run, called: Called) -> list[Any]:
-    jaxpr: Any = closed.jaxpr
+    jaxpr: Jaxpr = closed.jaxpr
     return evaluated(jaxpr.eqns, known_at_first(closed, arrays), jaxpr.outvars, run, called)

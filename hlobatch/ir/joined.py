@@ -18,7 +18,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from hlobatch._jax import weakly
+from hlobatch._jax import Equation, weakly
 
 LEAST_NUMBERS_JOINED: Final = 16
 """Numbers from which a list is joined to an array; for fewer, selecting one of them costs less than an array. Chosen by
@@ -50,12 +50,12 @@ def in_parts(array: Any) -> tuple[Any, ...]:
     return _in_parts(array)  # type: ignore[no-any-return]
 
 
-def makes_one(equation: Any) -> bool:
+def makes_one(equation: Equation) -> bool:
     """Whether an equation of a jaxpr is a call of ``as_one``."""
     return bool(equation.params.get("name") == _numbers_as_one.__name__)
 
 
-def makes_parts(equation: Any) -> bool:
+def makes_parts(equation: Equation) -> bool:
     """Whether an equation of a jaxpr is a call of ``in_parts``."""
     return bool(equation.params.get("name") == _one_as_numbers.__name__)
 

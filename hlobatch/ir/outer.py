@@ -11,6 +11,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from hlobatch._jax import Equation
+
 
 def _with_outer_product(total: Any, one: Any, other: Any) -> Any:
     return total + jnp.tensordot(one, other, axes=0)
@@ -24,6 +26,6 @@ def with_outer_product(total: Any, one: Any, other: Any) -> Any:
     return _added(total, one, other)
 
 
-def adds_outer_product(equation: Any) -> bool:
+def adds_outer_product(equation: Equation) -> bool:
     """Whether an equation of a jaxpr is a call of ``with_outer_product``."""
     return bool(equation.params.get("name") == _with_outer_product.__name__)

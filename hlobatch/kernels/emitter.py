@@ -24,7 +24,7 @@ from typing import Any, Final
 import jax
 import numpy as np
 
-from hlobatch._jax import Literal, called_by, is_key, is_tracer, random_function
+from hlobatch._jax import Atom, Aval, Equation, Jaxpr, Literal, called_by, is_key, is_tracer, random_function
 from hlobatch.ir.evaluation import variables_among
 from hlobatch.ir.outer import adds_outer_product
 from hlobatch.jax_primitives import CONTROL, UPDATES
@@ -273,14 +273,14 @@ class Emitter(Text):
         ]
         return self.jaxpr(closed.jaxpr, constants, values)
 
-    def _constant_or_captured(self, array: Any, variable: Any) -> Value:
+    def _constant_or_captured(self, array: Any, variable: Atom) -> Value:
         pointer = self.captured.get(id(array))
         if pointer is None:
             return self.constant(array)
         dtype, shape = layout(variable.aval)
         return Value(dtype, shape, pointer) if shape else Value(dtype, (), self.load(pointer, dtype))
 
-    def jaxpr(self, jaxpr: Any, constants: Sequence[Value], values: Sequence[Value]) -> list[Value]:
+    def jaxpr(self, jaxpr: Jaxpr, constants: Sequence[Value], values: Sequence[Value]) -> list[Value]:
         """Emit a jaxpr on the values of its constants and inputs; returns its results."""
         equations = updates_last(jaxpr.eqns)
         from_the_end = counted_from_the_end(equations)
@@ -299,7 +299,7 @@ class Emitter(Text):
             self.give_back(begin, roots_of(variables.values))
         return [variables.read(v) for v in jaxpr.outvars]
 
-    def equation(self, equation: Any, values: list[Value]) -> list[Value]:
+    def equation(self, equation: Equation, values: list[Value]) -> list[Value]:
         """Emit an equation on the values of its operands; returns its results."""
         called = called_by(equation)
         if adds_outer_product(equation):
@@ -326,7 +326,7 @@ class Emitter(Text):
         return [self.map(compute, dtype, shape, *values)]
 
 
-def may_update(equation: Any) -> bool:
+def may_update(equation: Equation) -> bool:
     """Whether an equation may update an array among its operands in place."""
     name = equation.primitive.name
     return name in UPDATES or name in WITH_CODE or called_by(equation) is not None
@@ -363,14 +363,14 @@ class _Variables:
                 is_kept = self._uses[v] > 1 and not value.is_cheap
                 self._known[v] = self._emitter.forced(value) if is_kept else value
 
-    def read(self, atom: Any) -> Value:
+    def read(self, atom: Atom) -> Value:
         """The value of a variable or a literal."""
         if isinstance(atom, Literal):
-            aval: Any = atom.aval
+            aval: Aval = atom.aval
             return self._emitter.constant(np.asarray(atom.val, aval.dtype))
         return self._known[atom]
 
-    def drop(self, at: int, atoms: Sequence[Any]) -> None:
+    def drop(self, at: int, atoms: Sequence[Atom]) -> None:
         """Forget the variables among ``atoms`` whose last read is equation ``at``."""
         for v in set(variables_among(atoms)):
             if self._last[v] == at:

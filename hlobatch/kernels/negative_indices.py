@@ -16,26 +16,26 @@ from typing import Any
 
 import numpy as np
 
-from hlobatch._jax import Literal
+from hlobatch._jax import Atom, Equation, Literal
 
 
-def counted_from_the_end(equations: Sequence[Any]) -> dict[Any, int]:
+def counted_from_the_end(equations: Sequence[Equation]) -> dict[Any, int]:
     """For each variable that is such a select's result, the number that it adds to a negative index."""
     writers = {v: equation for equation in equations for v in equation.outvars}
 
-    def written(variable: Any, name: str) -> Any:
+    def written(variable: Atom, name: str) -> Any:
         """The equation that defines a variable, if its primitive has this name; else None."""
         equation = None if isinstance(variable, Literal) else writers.get(variable)
         return equation if equation is not None and equation.primitive.name == name else None
 
-    def source(variable: Any) -> Any:
+    def source(variable: Atom) -> Any:
         while (equation := written(variable, "convert_element_type")) is not None:
             if equation.invars[0].aval.dtype != variable.aval.dtype:
                 return variable
             variable = equation.invars[0]
         return variable
 
-    def added(equation: Any) -> int | None:
+    def added(equation: Equation) -> int | None:
         if equation.primitive.name != "select_n" or len(equation.invars) != 3 or equation.outvars[0].aval.shape:
             return None
         condition, index, moved = equation.invars
@@ -49,7 +49,7 @@ def counted_from_the_end(equations: Sequence[Any]) -> dict[Any, int]:
     return {v: more for v, more in found.items() if more is not None}
 
 
-def _number(variable: Any) -> int | None:
+def _number(variable: Atom) -> int | None:
     """The integer that a literal holds; None if the atom is anything else."""
     is_known = isinstance(variable, Literal) and np.ndim(variable.val) == 0
     return int(variable.val) if is_known and np.issubdtype(variable.aval.dtype, np.integer) else None

@@ -11,7 +11,7 @@ from typing import Any, Final
 import jax.numpy as jnp
 import numpy as np
 
-from hlobatch._jax import is_key
+from hlobatch._jax import Aval, is_key
 from hlobatch.ir.code import KEYS
 from hlobatch.typing import DType
 
@@ -112,7 +112,7 @@ def size(shape: Sequence[int]) -> int:
     return math.prod(shape)
 
 
-def layout(aval: Any) -> tuple[np.dtype[Any], tuple[int, ...]]:
+def layout(aval: Aval) -> tuple[np.dtype[Any], tuple[int, ...]]:
     """The dtype and shape in memory of a JAX aval; a key of the default generator is an axis of two words.
 
     Raises:

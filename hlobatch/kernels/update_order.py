@@ -10,11 +10,12 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from hlobatch._jax import Equation
 from hlobatch.ir.evaluation import variables_among
 from hlobatch.jax_primitives import ALIASES, UPDATES
 
 
-def updates_last(equations: Sequence[Any]) -> list[Any]:
+def updates_last(equations: Sequence[Equation]) -> list[Any]:
     """The equations in such an order, as far as dependences allow it."""
     order = list(equations)
     uses = Counter(v for e in order for v in variables_among(e.invars))

@@ -10,7 +10,7 @@ from typing import Any, Final
 import jax.numpy as jnp
 import numpy as np
 
-from hlobatch._jax import subjaxprs_of
+from hlobatch._jax import Equation, Jaxpr, subjaxprs_of
 from hlobatch.analysis.cost import multiplications
 from hlobatch.analysis.machine_flow import repeated_blocks
 from hlobatch.ir.names import is_tape
@@ -110,7 +110,7 @@ class Work:
         """Operations of the kinds that are mostly on floats."""
         return self.floats + self.functions + self.polynomials + self.products + self.wide
 
-    def _add(self, jaxpr: Any) -> None:
+    def _add(self, jaxpr: Jaxpr) -> None:
         for equation in equations_of(jaxpr):
             name, aval = equation.primitive.name, equation.outvars[0].aval
             count = math.prod(getattr(aval, "shape", ()))
@@ -136,7 +136,7 @@ class Work:
             else:
                 self.whole += count
 
-    def _add_factored(self, equation: Any) -> None:
+    def _add_factored(self, equation: Equation) -> None:
         per_product, slower = FACTORED[equation.primitive.name]
         *batch, m, n = equation.outvars[0].aval.shape
         multiplications = per_product * math.prod(batch) * m * n * equation.invars[0].aval.shape[-1]
@@ -146,7 +146,7 @@ class Work:
         self.rows = max(self.rows, m, n)
 
 
-def equations_of(jaxpr: Any) -> Iterator[Any]:
+def equations_of(jaxpr: Jaxpr) -> Iterator[Any]:
     """The equations of a jaxpr and its inner jaxprs, except equations that only run inner jaxprs."""
     for equation in jaxpr.eqns:
         inner = list(subjaxprs_of(equation))

@@ -23,7 +23,7 @@ from typing import Any, Final
 import jax
 import numpy as np
 
-from hlobatch._jax import ClosedJaxpr, is_key, is_tracer, jaxpr_as_fun
+from hlobatch._jax import ClosedJaxpr, Jaxpr, is_key, is_tracer, jaxpr_as_fun
 from hlobatch.analysis.cost import bytes_of, primitive_cost
 from hlobatch.analysis.sharing import shared_roots
 from hlobatch.analysis.traced_function import TracedFunction
@@ -75,7 +75,7 @@ def _computed(code: JaxprCode, tensors: Sequence[Any]) -> list[Any]:
 def _is_worth_it(op: PrimOp, code: JaxprCode) -> bool:
     """Whether a primitive can be run now, and is expensive enough."""
     closed = code.jaxpr
-    jaxpr: Any = closed.jaxpr
+    jaxpr: Jaxpr = closed.jaxpr
     if jaxpr.effects or any(is_key(v.aval) for v in jaxpr.outvars) or any(map(is_tracer, closed.consts)):
         return False
     if sum(map(bytes_of, jaxpr.outvars)) > MOST_BYTES_KEPT or not code.is_total:

@@ -23,7 +23,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from hlobatch._jax import Literal, weakly
+from hlobatch._jax import Atom, Aval, Equation, Literal, weakly
 from hlobatch.ir.evaluation import evaluated
 from hlobatch.ir.joined import makes_one, makes_parts
 from hlobatch.typing import DType
@@ -80,7 +80,7 @@ class ElementEvaluator:
         jaxpr = closed.jaxpr
         known = dict(zip((*jaxpr.constvars, *jaxpr.invars), (*closed.consts, *arguments), strict=True))
 
-        def value(atom: Any) -> Any:
+        def value(atom: Atom) -> Any:
             return atom.val if isinstance(atom, Literal) else known[atom]
 
         for equation in jaxpr.eqns:
@@ -88,7 +88,7 @@ class ElementEvaluator:
             known.update(zip(equation.outvars, self._equation(equation, values), strict=True))
         return list(map(value, jaxpr.outvars))
 
-    def _equation(self, equation: Any, values: Sequence[Any]) -> Sequence[Any]:
+    def _equation(self, equation: Equation, values: Sequence[Any]) -> Sequence[Any]:
         """The results of one equation."""
         avals = [v.aval for v in equation.outvars]
         if makes_one(equation):
@@ -102,7 +102,7 @@ class ElementEvaluator:
         known = {atom: self.as_array(x) for atom, x in pairs if not isinstance(atom, Literal)}
         return evaluated([equation], known, equation.outvars)
 
-    def _array_of_one_kind(self, values: Sequence[Any], aval: Any) -> Any:
+    def _array_of_one_kind(self, values: Sequence[Any], aval: Aval) -> Any:
         array = self.joined(values, aval.dtype)
         return weakly(array, aval.dtype) if aval.weak_type and not array.weak_type else array
 

@@ -18,7 +18,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from hlobatch._jax import done_on_host, has_host_do, keys_of
+from hlobatch._jax import Equation, done_on_host, has_host_do, keys_of
 from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.ir.effects import MOST_WORDS, Effect, lines_of_lane
@@ -64,7 +64,7 @@ class _Logging:
             yield op.replace(vars_out=(*op.vars_out, *words), function=function)
         yield from logs
 
-    def _log(self, equation: Any, op: PrimOp, name: str) -> LogOp:
+    def _log(self, equation: Equation, op: PrimOp, name: str) -> LogOp:
         """The operation that logs an effect, which is added to the program's."""
         perform, prints = done_on_host(equation)
         leaves = _operands(equation)
@@ -84,7 +84,7 @@ class _Logging:
         return LogOp(number, (variable,), op.text, location=op.location)
 
 
-def _operands(equation: Any) -> list[TensorType]:
+def _operands(equation: Equation) -> list[TensorType]:
     """The types of an effect's operands, as arrays that are not weak."""
     return [TensorType(atom.aval.dtype, atom.aval.shape) for atom in equation.invars]
 
@@ -114,7 +114,7 @@ def _computing(code: Any) -> Any:
     def run(*arrays: Any) -> list[Any]:
         words: list[Any] = []
 
-        def one(equation: Any, values: Any) -> Any:
+        def one(equation: Equation, values: Any) -> Any:
             if not has_host_do(equation):
                 return as_it_is(equation, values)
             types = list(map(Type, _operands(equation)))

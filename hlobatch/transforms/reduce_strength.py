@@ -23,7 +23,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from hlobatch._jax import ClosedJaxpr, Literal, called_by
+from hlobatch._jax import Aval, ClosedJaxpr, Equation, Literal, called_by
 from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.ir.evaluation import are_alike, called_within, inlined, traced
 from hlobatch.ir.ops import Op
@@ -66,7 +66,7 @@ def _reduced(op: Op) -> Op:
     return op.replace(function=TracedFunction(code.in_types, code.out_types, cheaper))
 
 
-def _cheaper(equation: Any) -> ClosedJaxpr | None:
+def _cheaper(equation: Equation) -> ClosedJaxpr | None:
     """The cheaper code for an equation that divides integers by a power of two; None for any other equation."""
     called = called_by(equation)
     if called is None or len(equation.invars) != 2:
@@ -79,7 +79,7 @@ def _cheaper(equation: Any) -> ClosedJaxpr | None:
         return None
     if not _is_power_of_two(int(power.val), np.iinfo(types[0]).max):
         return None
-    avals: list[Any] = [number.aval, power.aval]
+    avals: list[Aval] = [number.aval, power.aval]
     kinds = [(aval.shape, aval.dtype.name, bool(aval.weak_type)) for aval in avals]
     found = (cheaper for operation, cheaper in _CHEAPER.items() if are_alike(called, _code(operation, *kinds)))
     if (cheaper := next(found, None)) is None:

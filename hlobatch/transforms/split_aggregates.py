@@ -25,7 +25,7 @@ from typing import Any
 
 import jax
 
-from hlobatch._jax import Literal
+from hlobatch._jax import Atom, Jaxpr, Literal
 from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.analysis.updates import tensors
 from hlobatch.ir.code import MOVE, JaxprCode, Select
@@ -121,7 +121,7 @@ def _handed_over(program: Program) -> Iterator[tuple[str, str]]:
 
 def _passed_on(op: PrimOp, code: JaxprCode) -> Iterator[tuple[str, str]]:
     """Pairs of a result and an operand, where an array of the operand becomes one of the result unchanged."""
-    jaxpr: Any = code.jaxpr.jaxpr
+    jaxpr: Jaxpr = code.jaxpr.jaxpr
     sources = dict(zip(jaxpr.invars, tensors(op.vars_in, code.in_types), strict=True))
     for v, atom in zip(tensors(op.vars_out, code.out_types), jaxpr.outvars, strict=True):
         if not isinstance(atom, Literal) and atom in sources:
@@ -236,7 +236,7 @@ class _Code:
     def __init__(self, op: PrimOp, function: TracedFunction) -> None:
         self.op = op
         self.function = function
-        jaxpr: Any = function.jaxpr.jaxpr
+        jaxpr: Jaxpr = function.jaxpr.jaxpr
         self.jaxpr = jaxpr
         self.given = _grouped(op.vars_in, self.function.in_types, jaxpr.invars)
         self.results = _grouped(op.vars_out, self.function.out_types, jaxpr.outvars)
@@ -275,7 +275,7 @@ class _Code:
 
 
 def _grouped(
-    variables: Sequence[str], types: Sequence[Type], atoms: Sequence[Any]
+    variables: Sequence[str], types: Sequence[Type], atoms: Sequence[Atom]
 ) -> list[tuple[str, Type, list[Any]]]:
     """Each variable with its type and its atoms."""
     return list(zip(variables, types, grouped(atoms, types), strict=True))

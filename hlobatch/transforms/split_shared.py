@@ -28,7 +28,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from hlobatch._jax import ClosedJaxpr, is_key
+from hlobatch._jax import ClosedJaxpr, Equation, Jaxpr, is_key
 from hlobatch.analysis.cost import bytes_of, equation_cost
 from hlobatch.analysis.sharing import equation_surely_ends, shared_roots
 from hlobatch.analysis.traced_function import TracedFunction
@@ -150,7 +150,7 @@ class _Code:
 
     @classmethod
     def of(cls, closed: ClosedJaxpr, shared: Sequence[bool]) -> _Code:
-        jaxpr: Any = closed.jaxpr
+        jaxpr: Jaxpr = closed.jaxpr
         given = (v for v, is_shared in zip(jaxpr.invars, shared, strict=True) if is_shared)
         slices: dict[Any, frozenset[int]] = dict.fromkeys((*jaxpr.constvars, *given), frozenset())
         for number, equation in enumerate(jaxpr.eqns):
@@ -161,17 +161,17 @@ class _Code:
 
     @property
     def inputs(self) -> Sequence[Any]:
-        jaxpr: Any = self.closed.jaxpr
+        jaxpr: Jaxpr = self.closed.jaxpr
         return tuple(jaxpr.invars)
 
     @property
     def equations(self) -> Sequence[Any]:
-        jaxpr: Any = self.closed.jaxpr
+        jaxpr: Jaxpr = self.closed.jaxpr
         return tuple(jaxpr.eqns)
 
     def stored(self) -> list[Any]:
         """The values that are the same in every lane, read by code that is not, and worth an array."""
-        jaxpr: Any = self.closed.jaxpr
+        jaxpr: Jaxpr = self.closed.jaxpr
         pending = [v for e in self.equations if not self._is_shared(e) for v in _read(e)]
         pending += variables_among(jaxpr.outvars)
         found: dict[Any, None] = {}
@@ -191,7 +191,7 @@ class _Code:
         """The equation that computes a value: the last of its slice."""
         return self.equations[max(self.slices[value])]
 
-    def _is_shared(self, equation: Any) -> bool:
+    def _is_shared(self, equation: Equation) -> bool:
         return all(v in self.slices for v in equation.outvars)
 
     def _is_worth_storing(self, value: Any) -> bool:
@@ -220,12 +220,12 @@ class _Code:
 
     def rest(self, stored: Sequence[Any]) -> ClosedJaxpr:
         """The jaxpr that computes the primitive's results from its inputs and the stored values."""
-        jaxpr: Any = self.closed.jaxpr
+        jaxpr: Jaxpr = self.closed.jaxpr
         equations = needed_for(jaxpr.outvars, self.equations, stored)
         return self._traced(equations, [*jaxpr.invars, *stored], jaxpr.outvars)
 
-    def _traced(self, equations: Sequence[Any], inputs: Sequence[Any], outputs: Sequence[Any]) -> ClosedJaxpr:
-        jaxpr: Any = self.closed.jaxpr
+    def _traced(self, equations: Sequence[Equation], inputs: Sequence[Any], outputs: Sequence[Any]) -> ClosedJaxpr:
+        jaxpr: Jaxpr = self.closed.jaxpr
 
         def run(*arrays: Any) -> list[Any]:
             known = dict(zip((*jaxpr.constvars, *inputs), (*self.closed.consts, *arrays), strict=True))
@@ -240,6 +240,6 @@ def _may_split(function: JaxprCode, shared: Sequence[bool]) -> bool:
     return captures_data or any(shared) or bool(function.primitives & _TAKING_LONG)
 
 
-def _read(equation: Any) -> list[Any]:
+def _read(equation: Equation) -> list[Any]:
     """The variables that an equation reads."""
     return variables_among(equation.invars)

@@ -8,18 +8,19 @@ import jax.numpy as jnp
 
 from hlobatch.lowering.arrays.rows import row_of
 from hlobatch.lowering.arrays.where import where
+from hlobatch.typing import ArrayLike
 
 
-def over_events(mask: Any, array: Any) -> Any:
+def over_events(mask: ArrayLike, array: ArrayLike) -> Any:
     """A mask ``[lanes]`` shaped to broadcast against an array of lanes."""
     return mask.reshape(mask.shape + (1,) * (array.ndim - 1))
 
 
-def masked(mask: Any, new: Any, old: Any) -> Any:
+def masked(mask: ArrayLike, new: Any, old: Any) -> Any:
     """``new`` in the lanes of the mask, ``old`` elsewhere."""
     return where(over_events(mask, old), new, old)
 
 
-def from_active_lane(mask: Any, array: Any) -> Any:
+def from_active_lane(mask: ArrayLike, array: ArrayLike) -> Any:
     """``array`` with one active lane's value in all inactive lanes."""
     return masked(mask, array, jnp.expand_dims(row_of(array, jnp.argmax(mask)), 0))

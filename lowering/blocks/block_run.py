@@ -39,6 +39,7 @@ from hlobatch.lowering.blocks.updates import held
 from hlobatch.lowering.state import fates, log
 from hlobatch.lowering.state.footprint import capture_slot
 from hlobatch.lowering.state.layout import ACTIVE, EXECUTIONS, ITEM, PC, STEPS, Layout, Slots
+from hlobatch.typing import ArrayLike
 
 if TYPE_CHECKING:
     from hlobatch.lowering.blocks.block import BlockFunction
@@ -92,7 +93,7 @@ class BlockRun:
                     self.run(op)
         return tuple(self.slots[slot] for slot in self.function.writes)
 
-    def _keep(self, mask: Any) -> None:
+    def _keep(self, mask: ArrayLike) -> None:
         """Let only the lanes of a mask go on with the block."""
         self.lanes = Everyone(mask)
 
@@ -240,7 +241,7 @@ class BlockRun:
             self._write(variable, [array for _, array in new], [i in as_they_were for i, _ in new])
         self._note_reads(op)
 
-    def _results(self, call: Call, mask: Any, targets: Mapping[int, int]) -> tuple[list[Any], AbstractSet[int]]:
+    def _results(self, call: Call, mask: ArrayLike, targets: Mapping[int, int]) -> tuple[list[Any], AbstractSet[int]]:
         """The results of a call, and the positions of those that are updates in place."""
         totals = places_of(self.layout.program, call.op, self.layout.summed) if call.part is None else {}
         if totals:
@@ -250,7 +251,7 @@ class BlockRun:
         return self._unless_empty(call.op, call.results), frozenset()
 
     def _added(
-        self, call: Call, totals: Mapping[int, int], mask: Any, targets: Mapping[int, int]
+        self, call: Call, totals: Mapping[int, int], mask: ArrayLike, targets: Mapping[int, int]
     ) -> tuple[list[Any], AbstractSet[int]]:
         """``_results`` of a call that adds to sums over all lanes."""
         found = adding(call.code, totals) if call.code is not None else None

@@ -27,6 +27,7 @@ from hlobatch.lowering.arrays.rows import IN_BOUNDS
 from hlobatch.lowering.arrays.where import where
 from hlobatch.lowering.module.tie import tied
 from hlobatch.lowering.module.trim import Trimmed, trimmed
+from hlobatch.typing import ArrayLike
 
 Values = Mapping[str, Any]
 
@@ -42,7 +43,7 @@ class Selection(ABC):
         mask: Those whose results are kept, ``bool[lanes]``.
     """
 
-    mask: Any
+    mask: ArrayLike
 
     @property
     @abstractmethod
@@ -55,15 +56,15 @@ class Selection(ABC):
         """``bool[count]``: true once for each lane of the mask, false for lanes that only fill up the width."""
 
     @abstractmethod
-    def taken(self, array: Any) -> Any:
+    def taken(self, array: ArrayLike) -> Any:
         """An array of ``count`` lanes, as a primitive is given it, from an array of all lanes."""
 
     @abstractmethod
-    def real(self, array: Any) -> Any:
+    def real(self, array: ArrayLike) -> Any:
         """An array of ``count`` lanes, with the values of inactive lanes replaced by that of an active lane."""
 
     @abstractmethod
-    def put(self, array: Any, new: Any) -> Any:
+    def put(self, array: ArrayLike, new: Any) -> Any:
         """The array of all lanes, with the results ``new`` of ``count`` lanes put in the lanes of the mask."""
 
 
@@ -79,13 +80,13 @@ class Everyone(Selection):
     def each_once(self) -> Any:
         return self.mask
 
-    def taken(self, array: Any) -> Any:
+    def taken(self, array: ArrayLike) -> Any:
         return array
 
-    def real(self, array: Any) -> Any:
+    def real(self, array: ArrayLike) -> Any:
         return from_active_lane(self.mask, array)
 
-    def put(self, array: Any, new: Any) -> Any:
+    def put(self, array: ArrayLike, new: Any) -> Any:
         return masked(self.mask, new, array)
 
 
@@ -109,13 +110,13 @@ class Few(Selection):
         first = jnp.full(self.width + 1, jnp.argmax(self.mask), jnp.int32)  # the last element takes all other lanes
         return first.at[rank].set(jnp.arange(self.mask.shape[0], dtype=jnp.int32), **IN_BOUNDS)[: self.width]
 
-    def taken(self, array: Any) -> Any:
+    def taken(self, array: ArrayLike) -> Any:
         return array.at[self._positions].get(**IN_BOUNDS)
 
-    def real(self, array: Any) -> Any:
+    def real(self, array: ArrayLike) -> Any:
         return array
 
-    def put(self, array: Any, new: Any) -> Any:
+    def put(self, array: ArrayLike, new: Any) -> Any:
         return array.at[self._positions].set(new, **IN_BOUNDS)
 
 
@@ -128,7 +129,7 @@ WIDTH: Final = "width"
 
 
 def compacted(
-    run: Run, widths: Sequence[int], mask: Any, values: Values, varying: Collection[str], written: Sequence[str]
+    run: Run, widths: Sequence[int], mask: ArrayLike, values: Values, varying: Collection[str], written: Sequence[str]
 ) -> dict[str, Any]:
     """Compute on the narrowest arrays that hold the lanes of a mask, and not at all if it has none.
 

@@ -19,6 +19,7 @@ import jax.numpy as jnp
 from hlobatch.lowering.arrays.stacks import moved_down, pop_at_once, push_at_once
 from hlobatch.lowering.state.footprint import Footprint
 from hlobatch.lowering.state.layout import Slots
+from hlobatch.typing import ArrayLike
 
 
 @dataclass
@@ -41,7 +42,7 @@ class Frames:
             full = over if full is None else full | over
         return full
 
-    def take_and_leave(self, slots: Slots, mask: Any) -> Slots:
+    def take_and_leave(self, slots: Slots, mask: ArrayLike) -> Slots:
         """Find the row of the frame that the block restores or saves, and move the frame's pointer if need be."""
         layout, one = self.block.layout, mask.astype(jnp.int32)
         calls, changed = layout.calls, Slots()
@@ -57,7 +58,7 @@ class Frames:
             changed[pointer] = self.rows[pointer] + one
         return changed
 
-    def push(self, variables: Sequence[str], slots: Slots, mask: Any) -> Slots:
+    def push(self, variables: Sequence[str], slots: Slots, mask: ArrayLike) -> Slots:
         """Save what variables hold."""
         changed = Slots()
         for pointer, together in self._by_pointer(variables):
@@ -70,7 +71,7 @@ class Frames:
                 changed[pointer] = now[pointer] + mask.astype(jnp.int32)
         return changed
 
-    def pop(self, variables: Sequence[str], slots: Slots, mask: Any) -> Slots:
+    def pop(self, variables: Sequence[str], slots: Slots, mask: ArrayLike) -> Slots:
         """Let variables hold what was saved last."""
         changed = Slots()
         for pointer, together in self._by_pointer(variables):

@@ -18,6 +18,7 @@ from hlobatch.ir.physical import lane_function
 from hlobatch.lowering.blocks.tables import looking_up
 from hlobatch.lowering.blocks.updates import updating
 from hlobatch.lowering.state.layout import Layout
+from hlobatch.typing import ArrayLike, Arrays
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ class Call:
         types = self.layout.program.var_defs
         return self.op.code.jaxpr_for([types[v] for v in self.op.vars_in], [types[v] for v in self.op.vars_out])
 
-    def updating(self, mask: Any, targets: Mapping[int, int]) -> tuple[list[Any], frozenset[int]]:
+    def updating(self, mask: ArrayLike, targets: Mapping[int, int]) -> tuple[list[Any], frozenset[int]]:
         """The results, and the positions of those that are updates in place: outside of the mask they are as before.
 
         Args:
@@ -94,7 +95,7 @@ class Call:
 
 
 def _over_lanes(
-    function: Callable[..., Sequence[Any]], varies: Sequence[bool], lanes: Any, arrays: Sequence[Any]
+    function: Callable[..., Sequence[Any]], varies: Sequence[bool], lanes: Any, arrays: Arrays
 ) -> list[Any]:
     """What a function of one lane's arrays gives on arrays of all lanes, which differ in some of them."""
     if any(varies):

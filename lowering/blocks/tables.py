@@ -18,7 +18,7 @@ from typing import Any, Final
 import jax.numpy as jnp
 from jax import lax
 
-from hlobatch._jax import ClosedJaxpr, Literal, function_of
+from hlobatch._jax import ClosedJaxpr, Equation, Jaxpr, Literal, function_of
 from hlobatch.ir.evaluation import as_it_is, evaluated, inlined, known_at_first
 
 
@@ -33,13 +33,13 @@ def looking_up(closed: ClosedJaxpr, tables: Collection[int]) -> Callable[..., li
         A function from the arguments of the code, followed by the row of the lane's input, to the code's results.
     """
     code = inlined(closed)
-    jaxpr: Any = code.jaxpr
+    jaxpr: Jaxpr = code.jaxpr
     variables = {jaxpr.invars[i] for i in tables}
 
     def run(*arguments: Any) -> list[Any]:
         *arrays, row = arguments
 
-        def read(equation: Any, values: Sequence[Any]) -> Sequence[Any]:
+        def read(equation: Equation, values: Sequence[Any]) -> Sequence[Any]:
             first = equation.invars[0] if equation.invars else None
             if first is None or isinstance(first, Literal) or first not in variables:
                 return as_it_is(equation, values)
@@ -50,14 +50,14 @@ def looking_up(closed: ClosedJaxpr, tables: Collection[int]) -> Callable[..., li
     return run
 
 
-def _dynamic_slice(equation: Any, row: Any, table: Any, *starts: Any) -> Any:
+def _dynamic_slice(equation: Equation, row: Any, table: Any, *starts: Any) -> Any:
     places = _wide(starts)
     sizes = (1, *equation.params["slice_sizes"])
     found = lax.dynamic_slice(table, (row.astype(places[0].dtype), *places), sizes, allow_negative_indices=False)
     return lax.squeeze(found, (0,))
 
 
-def _gather(equation: Any, row: Any, table: Any, index: Any) -> Any:
+def _gather(equation: Equation, row: Any, table: Any, index: Any) -> Any:
     (index,) = _wide([index])
     rows = jnp.broadcast_to(row.astype(index.dtype), (*index.shape[:-1], 1))
     dims, sizes = equation.params["dimension_numbers"], equation.params["slice_sizes"]

@@ -25,11 +25,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from hlobatch._jax import ClosedJaxpr, function_of
+from hlobatch._jax import Aval, ClosedJaxpr, Equation, Jaxpr, function_of
 from hlobatch.analysis.updates import SLICE, Origins
 from hlobatch.ir.evaluation import as_it_is, evaluated, inlined, known_at_first, variables_among
 from hlobatch.jax_primitives import UPDATES
 from hlobatch.lowering.arrays.where import where
+from hlobatch.typing import ArrayLike
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Updating:
 
     def __call__(self, active: Any, *arrays: Any) -> list[Any]:
         """The results; in a lane that is not active, those at ``results`` are the arguments, unchanged."""
-        jaxpr: Any = self.closed.jaxpr
+        jaxpr: Jaxpr = self.closed.jaxpr
         known = known_at_first(self.closed, arrays)
         order, opaque = self._updates_last(), set[Any]()
         for position, index in enumerate(order):
@@ -109,7 +110,7 @@ def held(arrays: list[Any]) -> list[Any]:
 
 
 def updating(
-    function: Callable[..., Sequence[Any]], avals: Sequence[Any], varies: Sequence[bool], targets: Mapping[int, int]
+    function: Callable[..., Sequence[Any]], avals: Sequence[Aval], varies: Sequence[bool], targets: Mapping[int, int]
 ) -> Updating | None:
     """A function as one that updates arguments in place, under a mask; None if it updates none.
 
@@ -139,17 +140,17 @@ def updating(
     return Updating(code.closed, {i: place_varies[i] for updates in found.values() for i in updates}, frozenset(found))
 
 
-def _places(equation: Any) -> Sequence[Any]:
+def _places(equation: Equation) -> Sequence[Any]:
     """The operands that say where an update goes."""
     return list(equation.invars[2:] if equation.primitive.name == SLICE else equation.invars[1:2])
 
 
-def _may_be_left_out(equation: Any, *, place_varies: bool) -> bool:
+def _may_be_left_out(equation: Equation, *, place_varies: bool) -> bool:
     """Whether an update can be masked, so that it changes nothing in a lane that is not active."""
     return equation.primitive.name == SLICE or _goes_past_the_end(equation, place_varies) or _is_plain(equation)
 
 
-def _goes_past_the_end(equation: Any, place_varies: bool) -> bool:
+def _goes_past_the_end(equation: Equation, place_varies: bool) -> bool:
     """Whether to send the scatter of an inactive lane past the end.
 
     A scatter at one index that all lanes share is not sent there: it writes one row of all lanes at once, as it should.
@@ -158,12 +159,12 @@ def _goes_past_the_end(equation: Any, place_varies: bool) -> bool:
     return bool(place_varies and numbers and equation.params["mode"] != lax.GatherScatterMode.CLIP)
 
 
-def _is_plain(equation: Any) -> bool:
+def _is_plain(equation: Equation) -> bool:
     """Whether an update is a scatter that overwrites, without combining new elements with old ones."""
     return equation.primitive.name == "scatter" and equation.params["update_jaxpr"] is None
 
 
-def _where(active: Any, place_varies: bool, equation: Any, values: Sequence[Any]) -> Sequence[Any]:
+def _where(active: Any, place_varies: bool, equation: Equation, values: Sequence[Any]) -> Sequence[Any]:
     """The result of an update in an active lane, and the array that was given in any other."""
     array, *rest = values
     if equation.primitive.name == SLICE:
@@ -180,7 +181,7 @@ def _where(active: Any, place_varies: bool, equation: Any, values: Sequence[Any]
     return scatter(array, where(active, index, past.astype(index.dtype)), update)
 
 
-def _there(equation: Any, array: Any, index: Any, update: Any) -> Any:
+def _there(equation: Equation, array: ArrayLike, index: Any, update: Any) -> Any:
     """The old elements where a scatter writes, in the shape of its updates; any elements where it writes nothing."""
     dims = equation.params["dimension_numbers"]
     one_wide = {*dims.inserted_window_dims, *dims.operand_batching_dims}

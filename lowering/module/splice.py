@@ -18,7 +18,7 @@ from typing import Any, Final
 import jax
 import numpy as np
 
-from hlobatch._jax import func, ir, lower_to_stablehlo, mlir, without_shardings
+from hlobatch._jax import Aval, func, ir, lower_to_stablehlo, mlir, without_shardings
 from hlobatch.lowering.module.functions import new_function
 from hlobatch.lowering.module.trim import Part
 
@@ -30,7 +30,7 @@ _OF_SOME: Final = ".of_some"
 """The end of the name of a function that takes only some of the operands that it was added with."""
 
 
-def type_of(aval: Any) -> Any:
+def type_of(aval: Aval) -> Any:
     """The MLIR type of an array, whose sizes may be symbolic."""
     dynamic = ir.ShapedType.get_dynamic_size()
     shape = [d if isinstance(d, int) else dynamic for d in aval.shape]

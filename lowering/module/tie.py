@@ -22,11 +22,12 @@ from typing import Any, Final
 
 import jax.numpy as jnp
 
-from hlobatch._jax import Literal, operands_of_scan
+from hlobatch._jax import Aval, Equation, Jaxpr, Literal, operands_of_scan
 from hlobatch.ir.evaluation import inlined, variables_among
 from hlobatch.jax_primitives import FREE
 from hlobatch.lowering.arrays.where import where
 from hlobatch.lowering.module.trim import Trimmed, code_of
+from hlobatch.typing import ArrayLike
 
 _NOTHING: Final = frozenset[str]()
 
@@ -38,7 +39,7 @@ def slots_to_tie(part: Trimmed, slots: Collection[str]) -> list[str]:
         part: A function on slots.
         slots: The slots that it reads and its loop does not change.
     """
-    jaxpr: Any = inlined(code_of(part.run, ())).jaxpr
+    jaxpr: Jaxpr = inlined(code_of(part.run, ())).jaxpr
     entering = list(zip(jaxpr.invars, part.reads, strict=True))
     search = _Search({slot: _size(v.aval) for v, slot in entering})
     changing = {v for v, slot in entering if slot in part.writes}
@@ -58,7 +59,7 @@ class _Search:
     sizes: Mapping[str, int]
     tied: set[str] = field(default_factory=set)
 
-    def look_through(self, jaxpr: Any, known: Mapping[Any, frozenset[str]], changing: Collection[Any]) -> None:
+    def look_through(self, jaxpr: Jaxpr, known: Mapping[Any, frozenset[str]], changing: Collection[Any]) -> None:
         """Find equations that could be moved out of code, and tie a slot that each of them reads.
 
         Args:
@@ -83,7 +84,7 @@ class _Search:
                 changing.update(equation.outvars)
 
 
-def _inner(equation: Any) -> Iterator[tuple[Any, Sequence[Any]]]:
+def _inner(equation: Equation) -> Iterator[tuple[Any, Sequence[Any]]]:
     """The jaxprs of loops and branches in an equation, each with the operand that each argument always is, or None."""
     params, operands = equation.params, equation.invars
     match equation.primitive.name:
@@ -99,7 +100,7 @@ def _inner(equation: Any) -> Iterator[tuple[Any, Sequence[Any]]]:
             yield from ((branch.jaxpr, operands[1:]) for branch in params["branches"])
 
 
-def _size(aval: Any) -> int:
+def _size(aval: Aval) -> int:
     """The size of an array in elements; if the number of lanes is not known, the size for one lane."""
     return math.prod(size for size in aval.shape if isinstance(size, int))
 
@@ -127,6 +128,6 @@ def tied(part: Trimmed, slots: Sequence[str], anchor: str, *, lightly: bool = Tr
     return replace(part, reads=reads, run=run)
 
 
-def _if(always: Any, array: Any) -> Any:
+def _if(always: Any, array: ArrayLike) -> Any:
     """The array, through a select that always chooses it."""
     return where(always, array, jnp.zeros((), array.dtype))

@@ -13,7 +13,7 @@ from typing import Any
 
 import jax
 
-from hlobatch._jax import ClosedJaxpr, jaxpr_as_fun
+from hlobatch._jax import Aval, ClosedJaxpr, jaxpr_as_fun
 from hlobatch.ir.evaluation import variables_among
 
 
@@ -31,12 +31,12 @@ class Part:
 
     whole: Any
     traced: Any
-    avals: Sequence[Any]
+    avals: Sequence[Aval]
     taken: Sequence[int]
     kept: Sequence[int]
 
     @staticmethod
-    def all_of(function: Callable[..., Sequence[Any]], avals: Sequence[Any]) -> Part:
+    def all_of(function: Callable[..., Sequence[Any]], avals: Sequence[Aval]) -> Part:
         """A function of flat arguments, with all operands and results."""
         whole = jax.jit(lambda *values: list(function(*values)), keep_unused=True)
         traced = whole.trace(*avals)
@@ -60,7 +60,7 @@ class Part:
         return list(jaxpr_as_fun(self.code)(*values))
 
 
-def code_of(function: Callable[..., Sequence[Any]], avals: Sequence[Any]) -> ClosedJaxpr:
+def code_of(function: Callable[..., Sequence[Any]], avals: Sequence[Aval]) -> ClosedJaxpr:
     """The jaxpr of a function of flat arguments; a ``Part`` has been traced already, others are traced here."""
     return function.code if isinstance(function, Part) else jax.make_jaxpr(function)(*avals)
 

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from hlobatch.lowering.arrays.where import where
 from hlobatch.lowering.state import fates
 from hlobatch.lowering.state.layout import Layout
+from hlobatch.typing import DType
 
 
 def results(layout: Layout, state: Sequence[Any], shared: Sequence[Any]) -> list[Any]:
@@ -38,7 +39,7 @@ def marked(results: Sequence[Any], status: Any) -> list[Any]:
     return list(map(mark, results))
 
 
-def _mark(dtype: Any) -> Any:
+def _mark(dtype: DType) -> Any:
     if jnp.issubdtype(dtype, jnp.inexact):
         return jnp.asarray(jnp.nan, dtype)
     if jnp.issubdtype(dtype, jnp.integer):

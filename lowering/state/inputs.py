@@ -13,6 +13,7 @@ from hlobatch.ir.types import grouped
 from hlobatch.lowering.state.captures import Captures
 from hlobatch.lowering.state.footprint import capture_slot
 from hlobatch.lowering.state.layout import Layout, Slots
+from hlobatch.typing import Arrays
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Inputs:
         """Variables of which each lane has its own value, and which the program reads."""
         return [v for v in self.layout.program.vars_in if v in self.layout.stored]
 
-    def by_variable(self, arrays: Sequence[Any]) -> dict[str, list[Any]]:
+    def by_variable(self, arrays: Arrays) -> dict[str, list[Any]]:
         """The arrays of each variable."""
         program = self.layout.program
         types = [program.var_defs[v] for v in program.vars_in]
@@ -46,19 +47,19 @@ class Inputs:
         arrays = self.by_variable([given[slot] for slot in self.slots])
         return {top: array for v in self.of_lanes for top, array in zip(self.layout.tops(v), arrays[v], strict=True)}
 
-    def where_they_lie(self, arrays: Sequence[Any]) -> dict[str, Any]:
+    def where_they_lie(self, arrays: Arrays) -> dict[str, Any]:
         """Arrays ``[inputs, *event]`` that are read where they lie, outside of the state, by their slot in blocks."""
         own, outside = self.by_variable(arrays), self.layout.tables | self.layout.in_place
         read = (v for v in self.layout.program.vars_in if v in outside)
         return {top: array for v in read for top, array in zip(self.layout.tops(v), own[v], strict=True)}
 
-    def named(self, captured: Sequence[Any], arrays: Sequence[Any], shared: Sequence[Any]) -> dict[str, Any]:
+    def named(self, captured: Sequence[Any], arrays: Arrays, shared: Sequence[Any]) -> dict[str, Any]:
         """The values that do not change in a run, by slot: shared values, captured arrays, and inputs."""
         fixed = dict(zip(self.layout.shared_slots, shared, strict=True))
         fixed |= {capture_slot(i): value for i, value in enumerate(captured)}
         return fixed | self.where_they_lie(arrays) | dict(zip(self.slots, arrays, strict=True))
 
-    def shared(self, captures: Captures, captured: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
+    def shared(self, captures: Captures, captured: Sequence[Any], arrays: Arrays) -> list[Any]:
         """The shared values: inputs without a batch axis, and what the entry block computes from them."""
         program = self.layout.program
         values = {v: own for v, own in self.by_variable(arrays).items() if self._is_shared(v)}

@@ -30,6 +30,7 @@ from hlobatch.ir.ops import LogOp
 from hlobatch.ir.physical import array_bytes, physical
 from hlobatch.ir.program import STORED, Program
 from hlobatch.ir.program import VariableAllocation as Alloc
+from hlobatch.typing import ArrayLike, DType
 
 Dim = Any
 """A size: an int, or a symbolic dimension of ``jax.export``."""
@@ -95,11 +96,11 @@ class Layout:
     def __repr__(self) -> str:
         return f"Layout({self.inputs} inputs on {self.lanes} lanes, {self.depth} frames for each stack)"
 
-    def array(self, event: tuple[int, ...], dtype: Any, *leading: int) -> jax.ShapeDtypeStruct:
+    def array(self, event: tuple[int, ...], dtype: DType, *leading: int) -> jax.ShapeDtypeStruct:
         """An array of all lanes, with axes in front of theirs."""
         return jax.ShapeDtypeStruct((*leading, self.lanes, *event), dtype)
 
-    def event(self, array: Any) -> tuple[int, ...]:
+    def event(self, array: ArrayLike) -> tuple[int, ...]:
         """The shape of what one lane has of an array of lanes."""
         return tuple(array.shape[1:])
 

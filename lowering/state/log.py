@@ -22,6 +22,7 @@ import numpy as np
 from hlobatch.ir.program import Program
 from hlobatch.lowering.arrays.stacks import push_at_once
 from hlobatch.lowering.state.layout import ITEM, LOG, LOGGED, Layout, Slots, most_words
+from hlobatch.typing import ArrayLike
 
 
 def without_room(layout: Layout, slots: Slots, count: int) -> Any:
@@ -29,7 +30,7 @@ def without_room(layout: Layout, slots: Slots, count: int) -> Any:
     return slots[LOGGED] + np.int32(count) > layout.log_rows
 
 
-def with_entry(layout: Layout, slots: Slots, number: int, words: Sequence[Any], mask: Any) -> Slots:
+def with_entry(layout: Layout, slots: Slots, number: int, words: Sequence[Any], mask: ArrayLike) -> Slots:
     """What changes where lanes of a mask log an effect, and the words of its operands, which they may share."""
     logged = slots[LOGGED]
     head = [jnp.full_like(logged, number), *([slots[ITEM]] if layout.queue else [])]

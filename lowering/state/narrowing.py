@@ -24,6 +24,7 @@ from hlobatch.lowering.arrays.masks import masked
 from hlobatch.lowering.arrays.rows import IN_BOUNDS
 from hlobatch.lowering.arrays.where import where
 from hlobatch.lowering.state.layout import HEAD, ITEM, LOG, LOGGED, PC, Layout, Slots
+from hlobatch.typing import ArrayLike
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,7 @@ class Narrowing:
         """The lanes that wait at a block, as a mask."""
         return jnp.asarray(slots[PC]) < self.wide.blocks
 
-    def _taken(self, array: Any, slot: str, lanes: Any) -> Any:
+    def _taken(self, array: ArrayLike, slot: str, lanes: Any) -> Any:
         """What some lanes have of an array, lanes in front."""
         axis = self._axis(slot)
         return jnp.moveaxis(jnp.take(array, lanes, axis=axis, mode="clip"), axis, 0)

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Final, final
+from typing import Final, final
 
 from hlobatch import config
+from hlobatch._jax import Equation
 from hlobatch.analysis.call_frames import CallFrames
 from hlobatch.analysis.cost import block_time, multiplications
 from hlobatch.analysis.machine_flow import repeated_blocks
@@ -91,7 +92,7 @@ class Forms:
         codes = (op.code.typed for block in blocks for op in program.primitives_in_loop(block))
         return sum(self._of(e, threads) for code in codes if code is not None for e in equations_of(code.jaxpr.jaxpr))
 
-    def _of_factors(self, equation: Any, threads: int) -> float:
+    def _of_factors(self, equation: Equation, threads: int) -> float:
         """Sequential operations of each thread in a factorization: rows are sequential, elements of a row parallel."""
         (per_product, slower), (*batch, m, n) = FACTORED[equation.primitive.name], equation.outvars[0].aval.shape
         alone = per_product * slower * math.prod(batch) * m * n * equation.invars[0].aval.shape[-1]
@@ -99,7 +100,7 @@ class Forms:
             return float(alone)
         return float(alone / min(threads, n) + self.meetings * math.prod(batch) * n * self.meeting)
 
-    def _of(self, equation: Any, threads: int) -> float:
+    def _of(self, equation: Equation, threads: int) -> float:
         """Sequential operations of each thread in an equation."""
         name, aval = equation.primitive.name, equation.outvars[0].aval
         if name in FACTORED:

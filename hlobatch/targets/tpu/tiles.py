@@ -23,7 +23,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hlobatch._jax import ClosedJaxpr
+from hlobatch._jax import ClosedJaxpr, Equation, Jaxpr
 from hlobatch.analysis.call_frames import CallFrames
 from hlobatch.ir.code import variables
 from hlobatch.ir.evaluation import as_it_is, evaluated
@@ -156,7 +156,7 @@ class Tiles:
     def _code(self, op: PrimOp) -> Any:
         """The jaxpr of a primitive, on numbers."""
         types = self.program.var_defs
-        jaxpr: Any = op.code.jaxpr_for([types[v] for v in op.vars_in], [types[v] for v in op.vars_out])
+        jaxpr = op.code.jaxpr_for([types[v] for v in op.vars_in], [types[v] for v in op.vars_out])
         if jaxpr is None:
             avals = [leaf.aval for v in op.vars_in for leaf in self._types(v)]
             jaxpr = jax.make_jaxpr(lane_function(op, types))(*avals)
@@ -435,7 +435,7 @@ def _as(tile: Tile, dtype: DType) -> Tile:
 
 def _on_tiles(code: ClosedJaxpr, values: Sequence[Tile]) -> list[Tile]:
     """The results of a primitive on tiles: its jaxpr for each element."""
-    jaxpr: Any = code.jaxpr
+    jaxpr: Jaxpr = code.jaxpr
 
     def of_a_lane(*numbers: Any) -> list[Any]:
         known = dict(zip((*jaxpr.constvars, *jaxpr.invars), numbers, strict=True))
@@ -446,7 +446,7 @@ def _on_tiles(code: ClosedJaxpr, values: Sequence[Tile]) -> list[Tile]:
     return list(jax.vmap(jax.vmap(of_a_lane))(*values))
 
 
-def _evaluated(equation: Any, numbers: Sequence[Any]) -> Sequence[Any]:
+def _evaluated(equation: Equation, numbers: Sequence[Any]) -> Sequence[Any]:
     """The results of an equation; Mosaic has no copies, and signs only where there is a TPU."""
     if equation.primitive.name == "copy":
         return numbers
