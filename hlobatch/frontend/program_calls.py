@@ -87,15 +87,14 @@ class CallLowering:
         values = {name: self._argument(value, node) for name, value in bound.items()}
         written = sorted(values, key=lambda name: (values[name].lineno, values[name].col_offset))
         evaluated = self.function.in_order([*(values[name] for name in written), *captured])
-        if expected is not None:
-            given = dict(zip(written, evaluated, strict=False))
-            self.function.expect(expected, tried(node, expected.calls, callee.source.signature, given), node)
         for name, value in zip(written, evaluated, strict=False):
             if self._is_used_up(values[name], name, callee):
                 self.function.check_once(self.function.as_variable(value, node), name, values[name])
             if name not in callee.changes or not isinstance(root_of(value), ast.Name):
                 value = load(self.function.as_variable(value, node), value)
             values[name] = self._place(value, callee) if isinstance(value, _PARTS) else value
+        if expected is not None:
+            self.function.expect(expected, tried(node, expected.calls, callee.source.signature, values), node)
         return {**dict(zip(callee.captured, evaluated[len(values) :], strict=True)), **values}
 
     def _is_used_up(self, value: ast.expr, name: str, callee: Callee) -> bool:

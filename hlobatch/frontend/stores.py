@@ -32,6 +32,7 @@ from hlobatch.frontend.own_methods import own_method_error
 from hlobatch.ir.boxed import mapped
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import Growing
+from hlobatch.ir.value import Collection
 from hlobatch.values.boxes import attributes_of, is_boxable
 from hlobatch.values.identity import has_changed, is_now, is_one_of, mutable_parts, places_of
 from hlobatch.values.lane_failures import by_python, is_there
@@ -229,9 +230,10 @@ def _with_attribute(base: Any, name: str, value: Any) -> Any:
 
 
 def _with_list_item(base: list[Any] | tuple[Any, ...], key: Any, value: Any, *, is_other: bool) -> Any:
-    if isinstance(key, (Span, Stretch)):
+    given = isinstance(key, slice) and isinstance(value, (Collection, Choice))
+    if given or isinstance(key, (Span, Stretch)):
         error = BatchTypeError(
-            "a slice of a list begins or ends where the lane says",
+            "a slice of a list begins or ends where the lane says, or is given as many items as the lane says",
             help="give the list a name, and assign to the slice in a statement of its own.",
         )
         error.about = places_of(base) or type(base)

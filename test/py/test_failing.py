@@ -2,6 +2,7 @@
 
 import collections
 import contextlib
+import heapq
 
 import jax
 import jax.numpy as jnp
@@ -371,6 +372,51 @@ def test_what_may_raise_in_a_store_that_reads_a_missing_key_is_refused():
 
     with pytest.raises(hb.UnsupportedSyntaxError, match="changes 'counts' in place, and computes what may raise"):
         hb.batch(f)(NUMBERS)
+
+
+def pushed(n):
+    heap = []
+    try:
+        for i in range(n + 3):
+            heapq.heappush(heap, 6 // (2 - i))
+    except ZeroDivisionError:
+        return -len(heap)
+    return len(heap)
+
+
+def never_pushed(n):
+    heap = [n]
+    try:
+        heapq.heappush(heap, 6 // 0)
+    except ZeroDivisionError:
+        return -len(heap)
+    return n
+
+
+def pushed_none(n):
+    heap, x = [n], None
+    if n % 2:
+        x = n
+    try:
+        heapq.heappush(heap, x + 1)
+    except TypeError:
+        return -1
+    return len(heap)
+
+
+def given_a_quotient(n):
+    try:
+        return depth(min(4, 6 // n))
+    except ZeroDivisionError:
+        return -1
+
+
+@pytest.mark.parametrize("checked", [False, True])
+@pytest.mark.parametrize("function", [pushed, never_pushed, pushed_none, given_a_quotient])
+def test_arguments_of_a_call_that_the_program_makes_may_raise(function, checked):
+    """Regression: the trial of the call raised as well, where nothing tests for it."""
+    numbers = NUMBERS[:8]
+    assert hb.batch(function, checked=checked)(numbers).tolist() == [function(n) for n in numbers.tolist()]
 
 
 def says_much(x, verbose=False):

@@ -52,6 +52,15 @@ def sieve_by_slices(n):
 
 
 @program
+def slices_of_known_lists(n, m):
+    items, rows = [1, 2, 3, 4, 5, 6], [[1, 2], [3, 4]]
+    items[-2:2] = items[:n]
+    items[1:3] = range(m)
+    rows[1][:1] = [n] * m
+    return sum(items), len(items), rows[1][0], len(rows[1])
+
+
+@program
 def change(n):
     fewest = [0] + [float("inf")] * n
     for s in range(1, n + 1):
