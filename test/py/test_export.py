@@ -2,6 +2,7 @@
 
 import copy
 import importlib
+import os
 import pickle
 import subprocess
 import sys
@@ -90,7 +91,7 @@ print(state._fields, state.x.shape, sorted(rest))
 def run_elsewhere(script: str, folder: Path) -> str:
     """The output of a script in a process of its own, which cannot import the tests' code."""
     root = Path(__file__).parent.parent.parent
-    environment = {"PYTHONPATH": str(root), "JAX_PLATFORMS": "cpu"}
+    environment = os.environ | {"PYTHONPATH": str(root), "JAX_PLATFORMS": "cpu"}
     command = [sys.executable, "-c", script]
     done = subprocess.run(
         command, env=environment, cwd=folder, capture_output=True, text=True, timeout=300, check=False

@@ -106,22 +106,24 @@ for check in (True, False):
     def in_one_run(x, n, w):
         of_x, of_w = both(x, n, w)[1]
         return of_x, jax.lax.psum(of_w, "x")
-    assert_close(jax.jit(around)(X, W), by_hand())
-    assert_close(jax.jit(mapped(within, (P("x"), P())))(X, N, W), by_hand())
-    assert_close(jax.jit(mapped(in_one_run, (P("x"), P())))(X, N, W), by_hand())
+    if check or ALL:
+        assert_close(jax.jit(around)(X, W), by_hand())
+        assert_close(jax.jit(mapped(in_one_run, (P("x"), P())))(X, N, W), by_hand())
+    if not check or ALL:
+        assert_close(jax.jit(mapped(within, (P("x"), P())))(X, N, W), by_hand())
 print("sharded over", len(jax.devices()))
 """
 
 
-def test_shard_map_on_two_devices() -> None:
+@pytest.mark.parametrize("in_all_ways", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_shard_map_on_two_devices(in_all_ways: bool) -> None:
     here = Path(__file__).parent
-    environment = {
+    environment = os.environ | {
         "XLA_FLAGS": "--xla_force_host_platform_device_count=2",
         "PYTHONPATH": f"{here}:{here.parent.parent}",
         "JAX_PLATFORMS": "cpu",
-        "PATH": os.environ["PATH"],
     }
-    command = [sys.executable, "-c", SHARDED]
+    command = [sys.executable, "-c", f"ALL = {in_all_ways}\n{SHARDED}"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
     assert done.stdout == "sharded over 2\n", done.stderr
 

@@ -185,8 +185,8 @@ def test_how_deep_it_goes_inside_a_transformation_does_not_depend_on_calls_befor
         "export": lambda f: hb.export(f, INPUTS).call(INPUTS),
         "jax.export": lambda f: jax.export.export(jax.jit(f))(jax.ShapeDtypeStruct((b,), jnp.int32)).call(INPUTS),
     }
+    once_called = hb.batch(fibonacci.function, max_stack_depth=4, optimizations=LOOP)
     for name, run in inside.items():
-        once_called = hb.batch(fibonacci.function, max_stack_depth=4, optimizations=LOOP)
         assert once_called(INPUTS).tolist() == FIBONACCI.tolist()
         if name == "jax.export":
             assert np.min(run(once_called)) == np.iinfo(np.int32).min
@@ -338,8 +338,8 @@ def test_shard_map_on_eight_devices() -> None:
     here = Path(__file__).parent
     command = [sys.executable, "-c", SHARDED]
     path = f"{here}:{here.parent.parent}"
-    environment = {"XLA_FLAGS": "--xla_force_host_platform_device_count=8", "PYTHONPATH": path, "JAX_PLATFORMS": "cpu"}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    flags = {"XLA_FLAGS": "--xla_force_host_platform_device_count=8", "PYTHONPATH": path, "JAX_PLATFORMS": "cpu"}
+    done = subprocess.run(command, env=os.environ | flags, capture_output=True, text=True, timeout=300, check=False)
     assert done.stdout == "sharded over 8\n", done.stderr
 
 

@@ -175,23 +175,48 @@ def compiled_logistic_nuts(lanes: int, **options: Any) -> Any:
     return hb.batch(sample.function, threads=1, **options).trace(chains).lower().compile()
 
 
-def test_what_all_lanes_share_is_never_broadcast() -> None:
+def compiled_logistic_descent(lanes: int, **options: Any) -> Any:
+    """Steps against the gradient of the same density, as many as each lane needs."""
+    density = targets.logistic_regression(num_data=DATA, dim=REGRESSORS).log_density
+
+    def descend(x: Any) -> Any:
+        slope = jax.grad(density)(x)
+        while slope @ slope > 1e-3:
+            x = x + 0.01 * slope
+            slope = jax.grad(density)(x)
+        return x
+
+    starts = jax.ShapeDtypeStruct((lanes, REGRESSORS), np.float32)
+    return hb.batch(descend, threads=1, **options).trace(starts).lower().compile()
+
+
+@pytest.mark.parametrize(
+    "build", [compiled_logistic_descent, pytest.param(compiled_logistic_nuts, marks=pytest.mark.slow)]
+)
+def test_what_all_lanes_share_is_never_broadcast(build: Callable[..., Any]) -> None:
     """No array has the size of the regressors for each lane, nor is there memory for one."""
     lanes = 96
-    compiled = compiled_logistic_nuts(lanes, optimizations=LOOP)
+    compiled = build(lanes, optimizations=LOOP)
     shapes = [tuple(map(int, dims.split(","))) for dims in re.findall(r"f32\[([\d,]+)\]", compiled.as_text())]
     assert (DATA, REGRESSORS) in shapes
     assert max(map(math.prod, shapes)) < lanes * DATA * REGRESSORS / 5
-    per_lane = compiled_logistic_nuts(2 * lanes, optimizations=LOOP).memory_analysis().temp_size_in_bytes
+    per_lane = build(2 * lanes, optimizations=LOOP).memory_analysis().temp_size_in_bytes
     per_lane = (per_lane - compiled.memory_analysis().temp_size_in_bytes) / lanes
     assert per_lane < 4 * DATA * REGRESSORS / 2, "another lane takes much less memory than a copy of the regressors"
 
 
 @pytest.mark.usefixtures("optimized_in_full")
-@pytest.mark.parametrize("lanes", [pytest.param(1, marks=pytest.mark.slow), 96])
-def test_what_all_lanes_share_is_turned_around_before_the_loop(lanes: int) -> None:
+@pytest.mark.parametrize(
+    ("build", "lanes"),
+    [
+        (compiled_logistic_descent, 96),
+        pytest.param(compiled_logistic_nuts, 1, marks=pytest.mark.slow),
+        pytest.param(compiled_logistic_nuts, 96, marks=pytest.mark.slow),
+    ],
+)
+def test_what_all_lanes_share_is_turned_around_before_the_loop(build: Callable[..., Any], lanes: int) -> None:
     """The model multiplies by the regressors' transpose: a statement of which a part is the same in every lane."""
-    text = compiled_logistic_nuts(lanes, optimizations=LOOP).as_text()
+    text = build(lanes, optimizations=LOOP).as_text()
     assert not whole_writes(text, {(DATA, REGRESSORS), (REGRESSORS, DATA)})
 
 

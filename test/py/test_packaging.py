@@ -40,8 +40,7 @@ def wheel(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     """Returns a wheel, built from the checkout or from the source distribution."""
     source = ROOT if request.param == "checkout" else request.getfixturevalue("sdist")
     out = tmp_path_factory.mktemp("wheel")
-    options = ["--no-deps", "--no-build-isolation", "--no-index", "--wheel-dir", str(out)]
-    subprocess.run([sys.executable, "-m", "pip", "wheel", *options, str(source)], check=True)
+    subprocess.run([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(out)], cwd=source, check=True)
     [path] = out.glob("*.whl")
     return path
 

@@ -1,5 +1,6 @@
 """A batch divided among threads: the same results, errors and counts as in one piece."""
 
+import os
 import subprocess
 import sys
 import threading
@@ -316,7 +317,7 @@ def test_platforms_with_cores_of_their_own_get_one_part() -> None:
 def run_here(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run code that imports from this folder in a process of its own, with a limit of time."""
     here = Path(__file__).parent
-    environment |= {"PYTHONPATH": f"{here}:{here.parent.parent}", "JAX_PLATFORMS": "cpu"}
+    environment = os.environ | environment | {"PYTHONPATH": f"{here}:{here.parent.parent}", "JAX_PLATFORMS": "cpu"}
     command = [sys.executable, "-c", code]
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
 
