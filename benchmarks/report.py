@@ -91,19 +91,20 @@ gradient as cheap as this one for fewer lanes, since that takes less time than t
 WHOLE_RUNS: Final = """\
 ## Whole runs of samplers
 
-The table compares `hlobatch.mcmc` with other libraries, from the start of a process to {draws} draws of each chain,
-after {warmup} draws of warm-up. Each run is made twice in its process; the second one reuses compiled code
-if the library keeps it. All runs have the same log densities and numbers of draws, and adapt a diagonal metric
-and a step size; TFP adapts no metric for log densities. nutpie calls the density, jitted by JAX, from Python; its
-models of PyMC and Stan, which call compiled code, were not measured. Effective draws are arviz's bulk figure for the
-worst parameter. {columns}
+The table compares `hlobatch.mcmc` with other libraries, from the start of a process to the last draw of each chain,
+with {warmup} draws of warm-up before them. The same run follows in the same process, and reuses compiled code if the
+library keeps it, unless the first one took very long. All runs of a row have the same log densities and numbers of
+draws, and adapt a diagonal metric and a step size; TFP adapts no metric for log densities. nutpie calls the density,
+jitted by JAX, from Python; its models of PyMC and Stan, which call compiled code, were not measured. Effective draws
+are arviz's bulk figure for the worst parameter. {columns}
 The load average before a run was up to {load:.1f}.
 
-`python -m benchmarks.sampling --warmup {warmup} --draws {draws} --json benchmarks/results/sampling.json`"""
+{commands}"""
 BESIDE_OTHERS: Final = """\
-A cell gives effective draws per second of processor time: with compilation; and again, without. An empty
+A cell gives effective draws per second of processor time: with compilation; and, from the second run, without. A
+single figure is one with compilation, `over … min` a run that was ended after this much processor time, and an empty
 cell was not measured. What a row compares was measured in turn, under about the same load, which differs from row to
-row."""
+row. nutpie runs each chain by itself, so that its figure without compilation is the same for any number of chains."""
 BY_PROCESSORS: Final = """\
 Seconds are given as wall-clock time, and as processor time, which is more reliable if other programs run on the
 machine."""
@@ -149,8 +150,16 @@ def details(rows: Sequence[Row]) -> str:
 
 
 def _run_numbers(rows: Sequence[Row]) -> dict[str, Any]:
-    """The numbers in the text about whole runs."""
-    return {name: max(row[name] for row in rows) for name in ("draws", "warmup", "load")}
+    """The numbers in the text about whole runs, and its commands: one for each number of draws."""
+    commands = [
+        f"python -m benchmarks.sampling --chains {' '.join(map(str, dict.fromkeys(row['chains'] for row in group)))} "
+        f"--warmup {group[0]['warmup']} --draws {draws} --json benchmarks/results/sampling.json"
+        for draws, group in _grouped(sorted(rows, key=lambda row: row["chains"]), lambda row: row["draws"])
+    ]
+    return {
+        "commands": "\n".join(["```", *commands, "```"]),
+        **{name: max(row[name] for row in rows) for name in ("warmup", "load")},
+    }
 
 
 def _largest(rows: Sequence[Row]) -> list[Row]:

@@ -1,7 +1,8 @@
 """`python -m benchmarks.sampling`: effective draws per second of whole runs, warm-up and compilation included.
 
 Each run is a process of its own, so that each compiles; libraries take turns, so that other load on the machine affects
-all of them. A run is made twice in its process: the second one does not compile if the library keeps compiled code. All
+all of them. A run is made twice in its process: the second one does not compile if the library keeps compiled code. A
+first run that takes long has no second one, and one that exceeds a limit of processor time is ended. All
 get the same log densities, starts and numbers of draws, and adapt by their own defaults: a diagonal metric, and a step
 size for an acceptance of 0.8. Besides wall-clock time, processor time is measured, which is more reliable if other
 programs run on the machine.
@@ -11,14 +12,17 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
+import resource
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from operator import itemgetter
+from operator import methodcaller
 from pathlib import Path
 from typing import Any, Final
 
@@ -269,8 +273,13 @@ LIBRARIES: Final[dict[str, Callable[..., Sampler]]] = {
 }
 
 
-def measured(library: str, name: str, chains: int, warmup: int, draws: int, seed: int) -> Row:
-    """Two runs in this process: the seconds with and without compilation, and the quality of the draws."""
+def measured(  # what a run is
+    library: str, name: str, chains: int, warmup: int, draws: int, seed: int, once_above: float = math.inf
+) -> Row:
+    """Two runs in this process: the seconds with and without compilation, and the quality of the draws.
+
+    There is no second run if the first one took more than `once_above` seconds of processor time.
+    """
     import arviz
 
     target = TARGETS[name]()
@@ -279,6 +288,8 @@ def measured(library: str, name: str, chains: int, warmup: int, draws: int, seed
     load = os.getloadavg()[0]
     seconds, processor, found = [], [], None
     for repetition in range(2):
+        if processor and processor[0] > once_above:
+            break
         began, began_to_work = time.perf_counter(), time.process_time()
         found = jax.block_until_ready(sampler(10 * seed + repetition))
         seconds.append(time.perf_counter() - began)
@@ -295,9 +306,8 @@ def measured(library: str, name: str, chains: int, warmup: int, draws: int, seed
         "warmup": warmup,
         "draws": draws,
         "seconds": seconds[0],
-        "seconds_again": seconds[1],
         "processor": processor[0],
-        "processor_again": processor[1],
+        **({"seconds_again": seconds[1], "processor_again": processor[1]} if len(seconds) > 1 else {}),
         "ess": float(ess.min()),
         "rhat": float(rhat.max()),
         "steps": float(steps.mean()),
@@ -306,14 +316,23 @@ def measured(library: str, name: str, chains: int, warmup: int, draws: int, seed
     }
 
 
-def median(rows: Sequence[Row], value: Callable[[Row], float]) -> float:
-    """The median of a value over all repetitions."""
-    return float(np.median([value(row) for row in rows]))
+def median(rows: Sequence[Row], value: Callable[[Row], float | None]) -> float | None:
+    """The median of a value over all repetitions that have it."""
+    found = [number for number in map(value, rows) if number is not None]
+    return float(np.median(found)) if found else None
 
 
-def effective(row: Row, per: str) -> float:
-    """Effective draws per second, in the time that `per` names."""
-    return float(row["ess"] / row[per])
+def effective(row: Row, per: str) -> float | None:
+    """Effective draws per second, in the time that `per` names; None if there was no such run."""
+    return float(row["ess"] / row[per]) if per in row else None
+
+
+COLUMNS: Final = (
+    *("Posterior", "chains", "library", "effective draws", "steps a draw", "draws"),
+    *("seconds", "again", "of processors", "again", "effective draws per second", "again"),
+    *("hlobatch has, per second", "again", "per second of processors", "again"),
+)
+"""Of the table of details."""
 
 
 def table(rows: Sequence[Row]) -> list[str]:
@@ -321,19 +340,14 @@ def table(rows: Sequence[Row]) -> list[str]:
 
     It has medians over repetitions, and hlobatch's effective draws per second relative to each library's.
     """
-    lines = [
-        "| Posterior | chains | library | effective draws | steps a draw | seconds | again | of processors | again |"
-    ]
-    lines[0] += (
-        " effective draws per second | again | hlobatch has, per second | again | per second of processors | again |"
-    )
-    lines.append("|---|" + "---|" * 14)
+    lines = [f"| {' | '.join(COLUMNS)} |", "|" + "---|" * len(COLUMNS)]
     for (target, chains), libraries in _by_run(rows).items():
         for library, own in libraries.items():
-            times = [f"{median(own, itemgetter(name)):.1f}" for name in TIMES]
-            rates = [f"{median(own, partial(effective, per=name)):,.0f}" for name in TIMES[:2]]
+            times = [_shown(median(own, methodcaller("get", name)), ".1f") for name in TIMES]
+            rates = [_shown(median(own, partial(effective, per=name)), ",.0f") for name in TIMES[:2]]
             ratios = [f"{ratio:.2f} times" if ratio else "" for ratio in _ratios(libraries, library)]
-            drawn = [f"{median(own, itemgetter('ess')):,.0f}", f"{median(own, itemgetter('steps')):.1f}"]
+            drawn = [_shown(median(own, methodcaller("get", "ess")), ",.0f")]
+            drawn += [_shown(median(own, methodcaller("get", "steps")), ".1f"), f"{own[0]['draws']:,}"]
             cells = [target, f"{chains:,}", library, *drawn, *times, *rates, *ratios]
             lines.append(f"| {' | '.join(cells)} |")
     return lines
@@ -342,18 +356,29 @@ def table(rows: Sequence[Row]) -> list[str]:
 def summary(rows: Sequence[Row]) -> list[str]:
     """A table in Markdown: effective draws per second of processor time, with compilation and without."""
     libraries = [library for library in LIBRARIES if any(row["library"] == library for row in rows)]
-    lines = ["| Posterior | chains | " + " | ".join(libraries) + " |"]
-    lines.append("|---|---|" + "---|" * len(libraries))
+    lines = ["| Posterior | chains | draws | " + " | ".join(libraries) + " |"]
+    lines.append("|---|---|---|" + "---|" * len(libraries))
     for (target, chains), measured_ones in _by_run(rows).items():
         cells = [_rates(measured_ones[library]) if library in measured_ones else "" for library in libraries]
-        lines.append(f"| {' | '.join([target, f'{chains:,}', *cells])} |")
+        draws = f"{next(iter(measured_ones.values()))[0]['draws']:,}"
+        lines.append(f"| {' | '.join([target, f'{chains:,}', draws, *cells])} |")
     return lines
 
 
 def _rates(rows: Sequence[Row]) -> str:
-    """Effective draws per second of processor time, in two significant digits, with compilation and without."""
+    """Effective draws per second of processor time, in two significant digits, with compilation and without.
+
+    The second figure is missing if there was no second run, and both are if no run ended.
+    """
     rates = [median(rows, partial(effective, per=name)) for name in TIMES[2:]]
-    return "; ".join(f"{float(f'{rate:.2g}'):,.0f}" for rate in rates)
+    if rates[0] is None:
+        return f"over {rows[0]['limit'] / 60:.0f} min"
+    return "; ".join(f"{float(f'{rate:.2g}'):,.0f}" for rate in rates if rate is not None)
+
+
+def _shown(number: float | None, form: str) -> str:
+    """A number in a table, or nothing."""
+    return "" if number is None else format(number, form)
 
 
 def _by_run(rows: Sequence[Row]) -> dict[tuple[str, int], dict[str, list[Row]]]:
@@ -371,7 +396,7 @@ def _ratios(libraries: Mapping[str, Sequence[Row]], library: str) -> list[float 
     rates = [
         [median(libraries[name], partial(effective, per=time)) for time in TIMES] for name in ("hlobatch", library)
     ]
-    return [mine / theirs for mine, theirs in zip(*rates, strict=True)]
+    return [mine / theirs if mine and theirs else None for mine, theirs in zip(*rates, strict=True)]
 
 
 def merge(old: Sequence[Row], new: Row) -> list[Row]:
@@ -393,6 +418,12 @@ def main() -> int:
     parser.add_argument("--draws", type=int, default=500)
     parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--timeout", type=float, default=1_800, help="of one process, in seconds")
+    parser.add_argument(
+        "--once-above", type=float, default=math.inf, help="seconds of processor time after which there is one run"
+    )
+    parser.add_argument(
+        "--limit", type=int, default=resource.RLIM_INFINITY, help="of the processor time of one process, in seconds"
+    )
     parser.add_argument("--json", type=Path, help="where rows are kept, and added to")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -424,6 +455,7 @@ def in_a_process(library: str, target: str, chains: int, seed: int, options: Any
         "warmup": options.warmup,
         "draws": options.draws,
         "seed": seed,
+        "once_above": options.once_above,
     }
     environment = {"XLA_FLAGS": f"--xla_force_host_platform_device_count={chains}"} if "parallel" in library else {}
     command = [sys.executable, "-W", "ignore", "-m", "benchmarks.sampling", "--one", json.dumps(request)]
@@ -435,10 +467,16 @@ def in_a_process(library: str, target: str, chains: int, seed: int, options: Any
             text=True,
             timeout=options.timeout,
             env={**os.environ, **environment},
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (options.limit, options.limit)),
         )
     except subprocess.TimeoutExpired:
         print(f"{library} {target} {chains}: not in {options.timeout:.0f} s", file=sys.stderr)
         return None
+    if done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
+        print(f"{library} {target} {chains}: not in {options.limit} s of processor time", file=sys.stderr)
+        measure = {key: value for key, value in request.items() if key not in ("name", "once_above")}
+        where = {"load": os.getloadavg()[0], "environment": results.environment()}
+        return {**measure, "target": target, "limit": options.limit, **where}
     if done.returncode:
         print(f"{library} {target} {chains}: {done.stderr.strip().splitlines()[-1]}", file=sys.stderr)
         return None

@@ -3,6 +3,10 @@
 A run calls one program after another, and each compiles at its first call. Here they compile at the same time: XLA's
 threads compile the programs of plain JAX while this thread traces and compiles `advance`, which takes most of the time.
 JAX and hlobatch keep what was compiled, so the run finds it at its calls.
+
+Without it, a first call would take 1.15 to 1.4 times as long on two cores for eight schools and for stochastic
+volatility, and 1.04 to 1.1 for a logistic regression, where `advance` takes longer to compile. This follows from the
+processor time of each compilation: 0.4 to 0.6 of 1.5 to 2.6 seconds are beside the calling thread.
 """
 
 from __future__ import annotations

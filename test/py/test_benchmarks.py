@@ -191,7 +191,7 @@ def test_results_say_what_they_were_measured_on(path: Path) -> None:
 
 def test_whole_runs_are_compared_by_effective_draws_per_second() -> None:
     """Medians over seeds; a row that is measured again takes the place of the old one."""
-    common = {"target": "radon", "chains": 64, "steps": 15.0}
+    common = {"target": "radon", "chains": 64, "steps": 15.0, "draws": 300}
     rows: list[dict[str, Any]] = []
     for library, seed, ess, seconds in (
         ("blackjax", 0, 1000, 20.0),
@@ -201,10 +201,15 @@ def test_whole_runs_are_compared_by_effective_draws_per_second() -> None:
         times = dict(zip(sampling.TIMES, (seconds, seconds / 2, 2 * seconds, seconds), strict=True))
         rows = sampling.merge(rows, {**common, **times, "library": library, "seed": seed, "ess": ess})
     _, _, ours, theirs = sampling.table(rows)
-    assert ours == "| radon | 64 | hlobatch | 1,200 | 15.0 | 6.0 | 3.0 | 12.0 | 6.0 | 200 | 400 |  |  |  |  |"
-    assert theirs.startswith("| radon | 64 | blackjax | 1,000 | 15.0 | 20.0 | 10.0 | 40.0 | 20.0 | 50 | 100 |")
+    assert ours == "| radon | 64 | hlobatch | 1,200 | 15.0 | 300 | 6.0 | 3.0 | 12.0 | 6.0 | 200 | 400 |  |  |  |  |"
+    assert theirs.startswith("| radon | 64 | blackjax | 1,000 | 15.0 | 300 | 20.0 | 10.0 | 40.0 | 20.0 | 50 | 100 |")
     assert theirs.endswith("| 4.00 times | 4.00 times | 4.00 times | 4.00 times |")
-    assert sampling.summary(rows)[-1] == "| radon | 64 | 100; 200 | 25; 50 |"
+    assert sampling.summary(rows)[-1] == "| radon | 64 | 300 | 100; 200 | 25; 50 |"
+    once = {**common, "library": "tfp", "seed": 0, "ess": 600, "seconds": 30.0, "processor": 60.0}
+    ended = {"target": "radon", "chains": 64, "draws": 300, "library": "nutpie", "seed": 0, "limit": 420}
+    rows = sampling.merge(sampling.merge(rows, once), ended)
+    assert sampling.summary(rows)[-1] == "| radon | 64 | 300 | 100; 200 | 25; 50 | 10 | over 7 min |"
+    assert sampling.table(rows)[-2].startswith("| radon | 64 | tfp | 600 | 15.0 | 300 | 30.0 |  | 60.0 |  | 20 |  |")
 
 
 @pytest.mark.slow
