@@ -51,6 +51,7 @@ from hlobatch.runtime.primitive import no_effects_in_files, run_within
 from hlobatch.runtime.stops import interruption_of
 from hlobatch.stages import Traced
 from hlobatch.typing import ArrayLike, Arrays, PyTree
+from hlobatch.values.containers import without_bounds
 from hlobatch.values.user_values import user_value
 
 
@@ -346,7 +347,7 @@ def export(
     manifest = Manifest(
         plan.name,
         inspect.Signature([inspect.Parameter(name, parameters[name].kind) for name, _ in call.types]),
-        Type(tuple(t.strong.tensors for _, t in call.types)),
+        Type(without_bounds(tuple(t.strong.tensors for _, t in call.types))),
         tuple(name in call.shared for name, _ in call.types),
         call.axes,
         plan.out_type.strong,

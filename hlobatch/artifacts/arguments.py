@@ -14,6 +14,7 @@ from hlobatch.diagnostics import BatchTypeError
 from hlobatch.ir.physical import to_physical
 from hlobatch.ir.types import Leaf, Static, TensorType, Type
 from hlobatch.typing import ArrayLike, Arrays
+from hlobatch.values.ragged import with_containers
 
 
 def arrays_of(manifest: Manifest, args: Arrays, kwargs: Mapping[str, Any], *, has_x64: bool) -> tuple[list[Any], int]:
@@ -28,7 +29,7 @@ def arrays_of(manifest: Manifest, args: Arrays, kwargs: Mapping[str, Any], *, ha
     types = manifest.arguments
     values = _values(manifest, args, kwargs)
     try:
-        leaves = types.treedef.flatten_up_to(values)
+        leaves = types.treedef.flatten_up_to(with_containers(values, are_bounded=False))
     except ValueError as error:
         raise BatchTypeError(
             f"{manifest.name} was exported for arguments {types}: {error}", help="pass the same pytrees of arrays."

@@ -26,6 +26,7 @@ from hlobatch.ir.physical import rebuild, to_physical
 from hlobatch.ir.types import Leaf, Static, TensorType, Type, grouped
 from hlobatch.strategy.options import Options
 from hlobatch.values.leaf_types import widened_leaf
+from hlobatch.values.ragged import is_ragged, with_containers
 from hlobatch.values.type_join import MisfitError, check_number
 
 OPTIONS: Final = frozenset({"in_axes", "static_argnames", "checked", *(field.name for field in fields(Options))})
@@ -190,6 +191,8 @@ class Binder:
         self, name: str, value: Any, axes: Any
     ) -> tuple[Type, list[Any], list[int | None], list[tuple[str, Any]]]:
         """A parameter's type, its arrays with the batch axis first, where that axis was before, and its batch sizes."""
+        self._check_ragged(name, value, axes)
+        value = with_containers(value)
         paths, treedef = jax.tree_util.tree_flatten_with_path(value)
         try:
             flat_axes = jax.tree.leaves(
@@ -233,6 +236,15 @@ class Binder:
             arrays.append(leaf)
             sizes.append((where, leaf.shape[0]))
         return Type.of_leaves(tuple(leaves), treedef), arrays, places, sizes
+
+    def _check_ragged(self, name: str, value: Any, axes: Any) -> None:
+        """Refuse containers of unequal lengths along another axis than the first, or that all lanes share."""
+        along = jax.tree.leaves(axes, is_leaf=_is_none)
+        if any(axis != 0 for axis in along) and any(map(is_ragged, jax.tree.leaves(value, is_leaf=is_ragged))):
+            raise self._error(
+                f"{name} has containers of unequal lengths, hb.Ragged, and in_axes is {axes}",
+                help="let its entry in in_axes be 0; an hb.Ragged has a container for each input.",
+            )
 
     def _number(self, where: str, value: complex) -> Any:
         """A Python number as an array."""

@@ -16,7 +16,7 @@ import contextvars
 import math
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Self
 
 import jax
 import jax.numpy as jnp
@@ -91,6 +91,10 @@ class Container(Growing):
     def capacity(self) -> int:
         """The number of items or entries that it has room for."""
 
+    @abstractmethod
+    def copy(self) -> Self:
+        """Another container with the same items."""
+
     def in_use(self) -> Any:
         """A mask of the rows in use: ``bool[capacity]``."""
         return jnp.arange(self.capacity) < self.size
@@ -118,6 +122,19 @@ class Container(Growing):
         )
         error.goes_over = True
         raise error
+
+
+def without_bounds(tensors: Any) -> Any:
+    """A type in which no container has a bound of its capacity."""
+
+    def without(part: Any) -> Any:
+        if not isinstance(part, Container):
+            return part
+        part = part.copy()
+        part.bound = None
+        return part
+
+    return jax.tree.map(without, tensors, is_leaf=lambda part: isinstance(part, Container))
 
 
 def not_yet(kind: type[Exception], text: str) -> NotYet:

@@ -1,17 +1,17 @@
-"""``Ragged``: the result of a function that returns a container whose length differs between lanes.
+"""``Ragged``: a result or an argument that is a list, set, dict or deque of another length for each input.
 
 ::
 
     def primes(n): …; return found      hb.batch(primes)(jnp.array([5, 8, 3]))  ==>  Ragged([2, 3], [2, 3, 5, 7], [2])
 
-Inside the program, such a container is arrays with room for more items, and a length. The caller gets these arrays with
+Inside the program, such a container is arrays with room for more items, and a length. The caller has these arrays with
 the batch in front, in an object that makes Python's containers of them when it is asked for one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import cached_property
+from collections.abc import Iterable, Iterator
+from functools import cached_property, partial
 from itertools import islice
 from textwrap import shorten
 from typing import Any, Final, Self, overload
@@ -26,6 +26,7 @@ from hlobatch.diagnostics import BatchTypeError
 from hlobatch.ir.boxed import mapped, unboxed
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.value import is_value
+from hlobatch.values.in_rows import in_rows
 
 _MOST_SHOWN: Final = 4
 """Containers of which a ``repr`` shows the items."""
@@ -57,6 +58,26 @@ class Ragged:
     def tree_unflatten(cls, structure: Any, arrays: Any) -> Self:
         """The inverse of ``tree_flatten``."""
         return cls(arrays, structure)
+
+    @classmethod
+    def of(cls, containers: Iterable[Any], *, room: int | None = None) -> Self:
+        """An argument that has a list, set, dict or deque for each input.
+
+        Args:
+            containers: The containers, one for each input, all of one class. Their items are numbers, arrays or tuples
+                of these, all of one type.
+            room: The most items that a container may have while the function runs; if it is left out, twice as many as
+                the longest has now, and at least some.
+
+        Raises:
+            BatchTypeError: The containers or their items differ in their types, or are of no such class.
+        """
+        return cls(*jax.tree.flatten(in_rows(list(containers), room)))
+
+    @property
+    def room(self) -> int:
+        """The number of items for which the arrays have room, equal for all inputs."""
+        return int(jax.tree.leaves(self._container.contents())[0].shape[self._container.size.ndim])
 
     @property
     def lengths(self) -> jax.Array:
@@ -109,6 +130,11 @@ class Ragged:
     def __getitem__(self, lane: int | slice) -> Any:
         if isinstance(lane, slice) or self._container.size.ndim > 1:
             return jax.tree.map(lambda array: array[lane], self)
+        if is_tracer(lane):
+            raise BatchTypeError(
+                "a container is taken from an hb.Ragged at an index that differs between lanes",
+                help="pass the hb.Ragged as an argument, to take that of the lane; or take any from `ragged.padded()`.",
+            )
         if not -len(self) <= lane < len(self):
             raise IndexError(f"the batch has {len(self)} inputs, and none with the number {lane}")
         own = [array[lane] for array in self._values]
@@ -166,3 +192,28 @@ def _number(part: Any) -> Any:
     """A Python number for an array without axes of numbers that Python has; anything else unchanged."""
     is_number = isinstance(part, (np.generic, np.ndarray)) and part.ndim == 0 and part.dtype.kind in "biufc"
     return part.item() if is_number else part
+
+
+def with_containers(value: Any, *, are_bounded: bool = True) -> Any:
+    """A pytree of arguments, with a growing container in place of each ``Ragged``.
+
+    Args:
+        value: The pytree.
+        are_bounded: Whether the containers have the capacity of the arrays as a bound, as if the user had given it: an
+            argument does not get more room if the function runs again.
+    """
+    opened = partial(_opened, are_bounded=are_bounded)
+    return jax.tree.map(lambda part: opened(part) if is_ragged(part) else part, value, is_leaf=is_ragged)
+
+
+def is_ragged(part: Any) -> bool:
+    """Whether an object is a ``Ragged``."""
+    return isinstance(part, Ragged)
+
+
+def _opened(part: Ragged, are_bounded: bool) -> Any:
+    container = part._container.copy()
+    container.bound = (container.bound or part.room) if are_bounded else None
+    is_abstract = isinstance(container.size, jax.ShapeDtypeStruct)
+    container.size = container.size if is_abstract else jnp.maximum(container.size, 0)  # of a lane that failed
+    return container

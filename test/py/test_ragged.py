@@ -1,5 +1,6 @@
 """Results that are lists, sets, dicts and deques whose length differs between lanes: each is what Python returns."""
 
+import copy
 import dataclasses
 import pickle
 from collections import Counter, OrderedDict, defaultdict, deque
@@ -292,3 +293,140 @@ def test_what_is_no_array_says_so() -> None:
         hb.batch(triangle)(jnp.array([2])).padded()
     with pytest.raises(hb.BatchTypeError, match="tracing"):
         jax.jit(lambda n: hb.batch(primes)(n).tolist())(jnp.array([2]))
+
+
+# Arguments
+
+
+def total(xs):
+    found = 0
+    for x in xs:
+        found += x
+    return found, len(xs)
+
+
+def with_one_more(xs):
+    xs.append(3)
+    xs.sort()
+    return xs
+
+
+def folded(xs):
+    if not xs:
+        return 0
+    x = xs.pop()
+    return x + 2 * folded(xs)
+
+
+def emptied(xs):
+    found = 0
+    while xs:
+        found = found * 2 + xs.popleft()
+        if len(xs) > 2:
+            xs.append(1)
+            xs.popleft()
+    return found
+
+
+def best(xs):
+    return max(xs, key=xs.get, default=-1), sum(xs.values())
+
+
+def symmetric(xs):
+    return {x for x in range(5) if x in xs and -x in xs}
+
+
+def second_items(xs):
+    return [b for a, b in xs if a > 1]
+
+
+LISTS = [[5, 1, 2], [], [7], [4, 4, 4, 4]]
+ARGUMENTS = (
+    (total, LISTS),
+    (with_one_more, LISTS),
+    (folded, LISTS),
+    (emptied, list(map(deque, LISTS))),
+    (best, [{3: 1, 4: 9}, {}, {-1: 0}]),
+    (symmetric, [{1, -1, 3}, {0}]),
+    (second_items, [[(1, 0.5), (2, 1.5)], [], [(5, 2.5)]]),
+)
+
+
+@pytest.mark.parametrize(("function", "containers"), ARGUMENTS, ids=lambda part: getattr(part, "__name__", ""))
+def test_containers_as_arguments(function: Callable[..., Any], containers: list[Any]) -> None:
+    result = hb.batch(function)(hb.Ragged.of(containers))
+    found = [of_lane(result, lane) for lane in range(len(containers))]
+    assert found == [function(copy.deepcopy(one)) for one in containers]
+
+
+def test_what_one_function_returns_another_takes() -> None:
+    found = hb.batch(primes)(BATCH)
+    repeated = [hb.batch(total)(found) for _ in range(6)]  # as JAX's compiled dispatch takes them, too
+    assert {tuple(one[0].tolist()) for one in repeated} == {tuple(sum(primes(n)) for n in BATCH.tolist())}
+    within = jax.jit(lambda n: hb.batch(total)(hb.batch(primes)(n)))(BATCH)
+    assert within[1].tolist() == found.lengths.tolist()
+
+
+def test_parts_of_arguments_and_gradients() -> None:
+    @hb.batch
+    def weighted(given, scale):
+        return sum(x * scale for x in given["xs"]) + given["more"]
+
+    xs = hb.Ragged.of([[1.0, 2.0], [3.0]])
+    given, scale = {"xs": xs, "more": jnp.array([0.5, 1.0])}, jnp.array([2.0, 3.0])
+    assert weighted(given, scale).tolist() == [6.5, 10]
+    assert jax.grad(lambda scale: jnp.sum(weighted(given, scale)))(scale).tolist() == [3, 3]
+    slopes = jax.grad(lambda given: jnp.sum(weighted(given, scale)), allow_int=True)(given)
+    assert jax.tree.leaves(slopes["xs"])[0][:, :2].tolist() == [[2, 2], [3, 0]]
+
+
+def test_an_artifact_takes_lists() -> None:
+    xs = hb.Ragged.of(LISTS)
+    artifact = hb.export(hb.batch(total), xs)
+    assert artifact.operands == ("xs.items: i32[4,64]", "xs.size: i32[4]")
+    assert artifact.call(xs)[0].tolist() == [8, 0, 7, 16]
+
+
+def test_room_of_an_argument() -> None:
+    def counted(xs, n):
+        for k in range(n):
+            xs.append(k)
+        return len(xs)
+
+    n = jnp.array([3, 100])
+    with pytest.raises(hb.LaneError, match="more than 64 items"):
+        hb.batch(counted)(hb.Ragged.of([[1]] * 2), n)
+    assert hb.batch(counted)(hb.Ragged.of([[1]] * 2, room=200), n).tolist() == [4, 101]
+    assert hb.Ragged.of([[1] * 1000]).room >= 2000
+
+
+@pytest.mark.parametrize(
+    ("containers", "reason"),
+    [
+        ([[], []], "no container has an item"),
+        ([], "there is no container"),
+        ([[1], (2,)], "of the classes list, tuple"),
+        ([[1], [(2, 3)]], "are not of one type"),
+        ([[np.zeros(2)], [np.zeros(3)]], "arrays of several shapes"),
+        ([["a"]], "'a', a str, and no number"),
+        ([[1 << 40]], "too large for int32"),
+    ],
+)
+def test_what_no_batch_of_containers_can_be(containers: list[Any], reason: str) -> None:
+    with pytest.raises(hb.BatchTypeError, match=reason):
+        hb.Ragged.of(containers)
+
+
+def test_containers_lie_along_the_first_axis() -> None:
+    with pytest.raises(hb.BatchTypeError, match=r"unequal lengths, hb\.Ragged, and in_axes is None"):
+        hb.batch(lambda n, xs: n + len(xs), in_axes=(0, None))(BATCH, hb.Ragged.of(LISTS))
+
+
+def test_a_batch_of_containers_from_outside_is_no_list() -> None:
+    found = hb.batch(primes)(jnp.array([5, 8]))
+
+    def item(n):
+        return len(found[n])
+
+    with pytest.raises(hb.HloBatchError, match="at an index that differs between lanes"):
+        hb.batch(item)(jnp.array([0, 1]))
