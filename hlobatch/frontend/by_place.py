@@ -28,7 +28,7 @@ from hlobatch.frontend.straight_line import StraightLineLowering
 from hlobatch.frontend.syntax import helper, load
 from hlobatch.values.facts import of_code
 
-_HARMLESS: Final = frozenset(
+HARMLESS: Final = frozenset(
     {abs, all, any, bool, dict, enumerate, filter, isinstance, len, list, map, max, min, range, reversed, set, sorted}
     | {print, sum, tuple, zip}
 )
@@ -221,7 +221,7 @@ def _may_move(lowering: StraightLineLowering, place: ast.expr, named: set[str], 
                 return True
         if isinstance(part, ast.Call) and any(ast.dump(one) in held for one in _given(part)):
             function = static_value(part.func, lowering.source, lowering.local)
-            if not isinstance(function, (type, types.BuiltinFunctionType)) or function not in _HARMLESS:
+            if not isinstance(function, (type, types.BuiltinFunctionType)) or function not in HARMLESS:
                 return True
     return False
 

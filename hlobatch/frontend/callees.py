@@ -20,7 +20,7 @@ from hlobatch.frontend.changes import ChangesByCalls, GivesBack, changed_paramet
 from hlobatch.frontend.checkpoints import is_computed_again
 from hlobatch.frontend.failures import AlwaysRaises, Failures, Raises
 from hlobatch.frontend.files import is_users
-from hlobatch.frontend.following import Calls, called, is_batched, is_followed_at_once
+from hlobatch.frontend.following import Calls, called, is_batched, is_followed_at_once, is_generator
 from hlobatch.frontend.guesses import CONTAINERS, Expected, NothingExpected, Unexpected, is_likely, method
 from hlobatch.frontend.library import changed_in, is_built_in
 from hlobatch.frontend.nested import Template
@@ -227,6 +227,8 @@ class Callees:
     def of_object(self, value: Any) -> Called | None:
         """The callee of a call of an object; None if that is no function of the program."""
         calls = called(value)
+        if calls is not None and is_generator(calls.function):
+            return None  # a loop over its items may take turns with it
         if calls is None:
             known = self.by_key.get((value, None)) if isinstance(value, types.FunctionType) else None
             return None if known is None else Called(known)

@@ -51,6 +51,16 @@ def as_loop(node: Comprehension, result: str, fresh: Callable[[str], str], *, gr
     return [placed(statement, node) for statement in (ast.Assign([target], empty), *body)]
 
 
+def with_items(node: ast.Call, items: ast.expr) -> ast.Call:
+    """A call with a comprehension of the items of its first argument in place of that."""
+    item = "_hb_item"
+    generator = ast.comprehension(ast.Name(item, ast.Store()), items, [], 0)
+    inside = ast.copy_location(ast.ListComp(ast.Name(item, ast.Load()), [generator]), items)
+    return ast.fix_missing_locations(
+        ast.copy_location(ast.Call(node.func, [inside, *node.args[1:]], node.keywords), node)
+    )
+
+
 def loops_of(node: Comprehension, fresh: Callable[[str], str]) -> tuple[list[_Loop], dict[str, str]]:
     """The loops of a comprehension, the outermost first, and the new names of its variables in them."""
     names: dict[str, str] = {}

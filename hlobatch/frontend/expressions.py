@@ -11,25 +11,30 @@ evaluates them, into variables of their own; the rest is one ``PrimOp``.
 from __future__ import annotations
 
 import ast
+import collections
+import math
 from collections.abc import Iterator, Sequence
 from typing import Final, TypeGuard
 
 from hlobatch.analysis.overloads import BOOL, LEN, Overloaded, of_operations
-from hlobatch.diagnostics import Note
+from hlobatch.diagnostics import Note, UnsupportedSyntaxError
 from hlobatch.frontend import builtins as batched_builtins
 from hlobatch.frontend import special_methods
 from hlobatch.frontend.callees import Called, static_value
 from hlobatch.frontend.changes import Change, is_change
+from hlobatch.frontend.comprehensions import with_items
 from hlobatch.frontend.conditions import ConditionLowering
 from hlobatch.frontend.differentiated import differentiates
-from hlobatch.frontend.following import Calls, called
+from hlobatch.frontend.following import Calls, called, is_generator
+from hlobatch.frontend.lazy import LAZY
 from hlobatch.frontend.library import changed_by, is_built_in
 from hlobatch.frontend.nested import unnamed_function
-from hlobatch.frontend.nodes import walk
+from hlobatch.frontend.nodes import Tree, walk
 from hlobatch.frontend.operands import operands_of, with_operands
 from hlobatch.frontend.places import changed
 from hlobatch.frontend.printing import PrintLowering
 from hlobatch.frontend.program_calls import CallLowering, is_starred
+from hlobatch.frontend.reductions import REDUCERS
 from hlobatch.frontend.scopes import HELPER, assigned_in_expressions, read_names, root_of, target_names
 from hlobatch.frontend.source import MISSING, Source
 from hlobatch.frontend.steps import changes_one_of, is_given
@@ -42,6 +47,23 @@ from hlobatch.values.facts import Changes, Grows, holds
 
 _ITERATORS: Final = (enumerate, filter, iter, map, range, reversed, zip)
 """Functions whose results are never stored in variables, since they can be iterated over only once."""
+
+
+_GO_OVER: Final = (
+    *REDUCERS,
+    sorted,
+    list,
+    set,
+    frozenset,
+    dict,
+    math.prod,
+    math.fsum,
+    collections.deque,
+    collections.Counter,
+)
+"""Functions that go over their first argument once, at once."""
+_TAKE_ITEMS: Final = frozenset({"extend", "extendleft", "update"})
+"""Methods that do so."""
 
 
 class ExpressionLowering(WholeLowering):
@@ -64,6 +86,7 @@ class ExpressionLowering(WholeLowering):
         """Lower the control flow in an expression; the result is straight-line code."""
         if self.is_simple(node):
             return node
+        node = self._with_items(node)
         special = self._implicit_call(node)
         return self._with_control(node) if special is None else self.as_method_call(node, *special)
 
@@ -73,6 +96,8 @@ class ExpressionLowering(WholeLowering):
                 return self.closure(self.scope[name], node)
             case ast.Call() if called := self.called(node):
                 return load(self.call(node, called, self.temporary()), node)
+            case _ if (error := self._without_value(node)) is not None:
+                raise error
             case ast.Call() if self._takes_from_growing(node) or self.is_step(node):
                 return load(self._changing_call(node), node)
             case ast.IfExp():
@@ -88,8 +113,6 @@ class ExpressionLowering(WholeLowering):
             case ast.NamedExpr(target, value):
                 self.store(target.id, value, node)
                 return load(target.id, node)
-            case ast.Await() | ast.Yield() | ast.YieldFrom():
-                raise self.unsupported(node)
             case _ if isinstance(node, WHOLE):
                 return TraceTimeLowering(self).lower(node)
             case ast.Call(_, [ast.GeneratorExp() | ast.ListComp() as items, *_]):
@@ -144,7 +167,7 @@ class ExpressionLowering(WholeLowering):
                 return False
             if isinstance(child, control) or self.called(child) or self.prints(child) or self.is_step(child):
                 return False
-            if self._takes_from_growing(child):
+            if self._takes_from_growing(child) or (isinstance(child, ast.Call) and self.draws(child)):
                 return False
             if isinstance(child, ast.Call):
                 self._functions[id(child.func)] = child.func
@@ -379,16 +402,62 @@ class ExpressionLowering(WholeLowering):
             return None
         if found := self.callees.of_call(node, self.source, self.local):
             return found
+        if self.draws(node):
+            return None
         template = self.scope.get(node.func.id) if isinstance(node.func, ast.Name) else None
         if template is not None and template.is_followed:
             return Called(self.callees.of_template(template))
         fact = self.callees.facts.of(Calls, self.site(node))
         return self._guessed(node) if fact is None else self.callees.of_fact(fact)
 
+    def draws(self, node: ast.AST) -> Calls | None:
+        """The generator with which a loop over the value of an expression takes turns; None if there is none."""
+        match node:
+            case ast.Call(ast.Name(name)) if name in self.scope and is_generator(self.scope[name]):
+                if self.scope[name].is_followed:
+                    return Calls(self.scope[name], "values")
+            case ast.Call(ast.Name(name)) if name.startswith(HELPER):
+                return None
+            case ast.Call(function, arguments) if any(isinstance(a, ast.Call) and self.draws(a) for a in arguments):
+                value = static_value(function, self.source, self.local)
+                return next((Calls(own) for lazy, own in LAZY.items() if value is lazy), None)
+        fact = self.callees.facts.of(Calls, self.site(node)) if isinstance(node, ast.expr) else None
+        return fact if fact is not None and is_generator(fact.function) else None
+
+    def _with_items(self, node: Tree) -> Tree:
+        """A call that goes over the items of a generator, with a comprehension of them; any other node unchanged."""
+        match node:
+            case ast.Call(function, [ast.Call() as items, *_]) if self.draws(items) and self._goes_over(function):
+                return with_items(node, items)  # type: ignore[return-value]
+        return node
+
+    def _goes_over(self, function: ast.expr) -> bool:
+        """Whether a function goes over all items of its first argument at once, and keeps no iterator of them."""
+        value = static_value(function, self.source, self.local)
+        if value is MISSING and isinstance(function, ast.Attribute):
+            return function.attr in _TAKE_ITEMS
+        return any(value is known for known in _GO_OVER)
+
+    def _without_value(self, node: ast.expr) -> UnsupportedSyntaxError | None:
+        """The error for an expression that has no value of its own; None for any other."""
+        if isinstance(node, (ast.Await, ast.Yield, ast.YieldFrom)):
+            return self.unsupported(node)
+        if not isinstance(node, ast.Call) or not self.draws(node):
+            return None
+        name = self.source.text(node.func)
+        return UnsupportedSyntaxError(
+            f"the generator {name!r} depends on values that differ between lanes, and is not gone over where it is "
+            "called",
+            self.location(node),
+            help="go over the call itself in a `for`, or make a list of its items where it is called.",
+        )
+
     def _guessed(self, node: ast.Call) -> Called | None:
         """The callee of a call, on the guess that the program has to carry it out; None if that is unlikely."""
         calls = None if is_starred(node) else self._probable_function(node.func)
         if calls is None:
+            return None
+        if is_generator(calls.function):
             return None
         if calls.function is self.source.function and calls.receiver == "":
             return Called(self.callee)
@@ -410,7 +479,7 @@ class ExpressionLowering(WholeLowering):
 
     def call(self, node: ast.Call, called: Called, result: str) -> str:
         """Emit a call of a function of the program; returns the name of the variable that receives its result."""
-        return CallLowering(self).lower(node, called, result)
+        return CallLowering(self).lower(self._with_items(node), called, result)
 
 
 def _roots(node: ast.Call) -> Iterator[ast.expr]:

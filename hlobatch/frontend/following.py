@@ -15,6 +15,7 @@ from __future__ import annotations
 import functools
 import inspect
 import types
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -27,9 +28,10 @@ from hlobatch.frontend.calls import call, dispatched
 from hlobatch.frontend.checkpoints import from_jax
 from hlobatch.frontend.differentiated import differentiated, differentiating, is_differentiated
 from hlobatch.frontend.effects import prints
+from hlobatch.frontend.endless import finite
 from hlobatch.frontend.files import is_users
 from hlobatch.frontend.library import check_grows, standing_in
-from hlobatch.frontend.nested import Closure
+from hlobatch.frontend.nested import Closure, Template
 from hlobatch.frontend.starred import is_spread, received, refusal
 from hlobatch.frontend.traced_functions import as_meant
 from hlobatch.prelude import is_of_prelude, standing_for
@@ -91,6 +93,11 @@ def called(function: Any) -> Calls | None:
     return None
 
 
+def is_generator(function: Any) -> bool:
+    """Whether a function of the user's, or the template of one, is a generator."""
+    return inspect.isgeneratorfunction(function.source.function if isinstance(function, Template) else function)
+
+
 def is_batched(function: Any) -> bool:
     """Whether an object is a batched function, or a method that is one."""
     return not isinstance(function, type) and hasattr(function, "__hlobatch_function__")
@@ -135,8 +142,31 @@ def follow(site: Site, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         or (isinstance(function, Closure) and function.template.is_followed)
     ):
         raise Learned(site, target)
+    if is_generator(target.function):
+        return drawn(site, target, function, args, kwargs)
     with in_trial():
         return _traced_call(site, target, function, args, kwargs)
+
+
+def drawn(site: Site, fact: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[Any]:
+    """The items of a generator of the user's, which runs to its end here.
+
+    Raises:
+        Learned: A loop has to take turns with it: a lane's value decides how it goes on, it has no end, or fails, or
+            changes an argument.
+    """
+    known = [part for value in (*args, *kwargs.values()) for part in parts(value)]
+    with in_trial():
+        try:
+            items = list(finite(as_meant(function, (args, kwargs))(*args, **kwargs)))
+        except Learned:
+            raise
+        except Exception as error:
+            has_changed(known)  # undoes the changes
+            raise Learned(site, fact) from error
+        if has_changed(known):
+            raise Learned(site, fact)
+    return (item for item in items)
 
 
 def _traced_call(site: Site, target: Calls, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -25,6 +25,7 @@ from hlobatch.frontend.callees import static_value
 from hlobatch.frontend.comprehensions import Gathering
 from hlobatch.frontend.failing_statements import FailingLowering
 from hlobatch.frontend.following import called
+from hlobatch.frontend.generator_loops import takes_turns
 from hlobatch.frontend.live_items import Seen, how_seen, may_change, may_take_out, view_of
 from hlobatch.frontend.scopes import HELPER, target_names
 from hlobatch.frontend.source import MISSING
@@ -349,15 +350,19 @@ class ForLowering:
         seen = self._seen(place, by_calls=bool(method))
         if is_by_name := seen is Seen.BY_NAME and not method:
             first = now = place
+            counted = self._iterated(place, node)
         else:
-            first = now = self._held(helper("__hb_items", [lowering.simple(node)], node))
+            self._note_turns(node)
+            first = now = counted = self._held(
+                helper("__hb_items", [self._iterated(lowering.simple(node), node)], node)
+            )
         by_calls = self._seen(place, by_calls=True)
         live = place if by_calls is Seen.BY_NAME else None
         if by_calls is Seen.KEPT:
             live = self._held(place)
         if live is not None and not is_by_name:
             now = helper("__hb_live", [first, live, literal(method or "keys", node)], node)
-        turns = self._turns(helper("__hb_length", [first], node), node, counts)
+        turns = self._turns(helper("__hb_length", [counted], node), node, counts)
 
         def item(turn: ast.expr) -> ast.expr:
             site = self._site() if self.may_be_written_out else self._constant(None)
@@ -369,6 +374,19 @@ class ForLowering:
         takes_out = may_take_out(place, self.node, lowering.scope)
         attribute = live.attr if isinstance(live, ast.Attribute) and not is_by_name else ""
         return Iteration(turns, item, (Bound(turns, seen_now, attribute=attribute, takes_out=takes_out),))
+
+    def _note_turns(self, node: ast.expr) -> None:
+        """Note a call whose generator, if it is one, has to take turns with the loop."""
+        if isinstance(node, ast.Call) and takes_turns(self.lowering, self.node, node):
+            self.lowering.in_turns.add(self.lowering.site(node))
+
+    def _iterated(self, value: ast.expr, node: ast.expr) -> ast.expr:
+        """What the loop goes over; an object of the user's may have a generator."""
+        if node is not self.node.iter:
+            return value
+        site = ast.copy_location(self.lowering.constant(self.lowering.site(node)), node)
+        turns = self._constant(takes_turns(self.lowering, self.node, node))
+        return helper("__hb_iterated", [site, value, turns], node)
 
     def _seen(self, place: ast.expr, *, by_calls: bool) -> Seen:
         """How the loop sees changes of its iterable by its body."""

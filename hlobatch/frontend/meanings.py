@@ -57,7 +57,10 @@ _SCOPES: Final = frozenset({"locals", "vars", "dir", "eval", "exec"})
 def _called_name(node: ast.Call) -> str:
     """The name of the function or attribute that is called, also through ``following.follow``."""
     match node:
-        case ast.Call(ast.Name("__hb_follow" | "__hb_see"), [_, ast.Attribute(_, name) | ast.Name(name), *_]):
+        case ast.Call(
+            ast.Name("__hb_follow" | "__hb_follow_in_turns" | "__hb_see"),
+            [_, ast.Attribute(_, name) | ast.Name(name), *_],
+        ):
             return name
         case ast.Call(ast.Attribute(_, name) | ast.Name(name)):
             return name

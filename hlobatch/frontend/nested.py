@@ -16,6 +16,7 @@ a callable pytree of its closure variables.
 from __future__ import annotations
 
 import ast
+import inspect
 import types
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -301,7 +302,8 @@ def _function(source: Source, node: Node, local: frozenset[str]) -> types.Functi
     made.__defaults__ = tuple(values[:positional]) or None
     names = [a.arg for a, d in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if d is not None]
     made.__kwdefaults__ = dict(zip(names, values[positional:], strict=True)) or None
-    check_kind(replace(source, function=made, node=as_definition(node), code=code), made)
+    if not inspect.isgeneratorfunction(made):  # a loop over its items may take turns with it
+        check_kind(replace(source, function=made, node=as_definition(node), code=code), made)
     return made
 
 

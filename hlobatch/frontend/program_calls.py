@@ -23,6 +23,7 @@ from hlobatch.frontend.nested import Default
 from hlobatch.frontend.operands import operands_of, with_operands
 from hlobatch.frontend.places import as_target, put_back
 from hlobatch.frontend.scopes import root_of
+from hlobatch.frontend.source import Source
 from hlobatch.frontend.straight_line import TEMPORARY
 from hlobatch.frontend.syntax import helper, literal, load, spread
 from hlobatch.frontend.whole_function import WholeLowering
@@ -217,22 +218,31 @@ class CallLowering:
         fact = self.function.callees.facts.of(Copy, self.function.site(node))
         if fact is not None:
             return self.function.callees.copy(callee, fact)
-        return self.function.callee if callee.source is self.function.source else callee
+        return self.function.callee if callee.source is self.function.callee.source else callee
 
     def _bind(self, node: ast.Call, called: Called) -> dict[str, Any]:
         """Arguments by parameter, in the callee's order; defaults are Python objects."""
         callee = called.callee
         if is_starred(node) or called.receiver == "bound":
             return self._bound_by_tracing(node, callee)
+        return self._bound(node, callee.name, callee.source, called.receiver)
+
+    def arguments(self, node: ast.Call, source: Source, receiver: str) -> dict[str, ast.expr]:
+        """The arguments of a call of a function without stars, by parameter; the receiver is as in ``Calls``."""
+        bound = self._bound(node, source.node.name, source, receiver)
+        return {name: self._argument(value, node) for name, value in bound.items()}
+
+    def _bound(self, node: ast.Call, name: str, source: Source, receiver: str) -> dict[str, Any]:
+        """Arguments by parameter, where the syntax tells which is which."""
         keywords = {k.arg: k.value for k in node.keywords if k.arg is not None}
         try:
-            bound = callee.source.signature.bind(*_receiver(node.func, called.receiver), *node.args, **keywords)
+            bound = source.signature.bind(*_receiver(node.func, receiver), *node.args, **keywords)
         except TypeError as error:
             raise BatchTypeError(
-                f"{callee.name}() is called wrongly: {error}",
+                f"{name}() is called wrongly: {error}",
                 self.function.location(node),
-                notes=[Note(f"{callee.name} is defined here", callee.source.definition)],
-                help=f"its parameters are {callee.source.signature}.",
+                notes=[Note(f"{name} is defined here", source.definition)],
+                help=f"its parameters are {source.signature}.",
             ) from None
         bound.apply_defaults()
         return {name: _collected(value, node) for name, value in bound.arguments.items()}

@@ -69,6 +69,8 @@ class StraightLineLowering(abc.ABC):
         )
         self.blocks = BlockBuilder()
         self.path: tuple[int, ...] = ()
+        self.drawn: tuple[Any, ...] = ()  # the generators whose statements are being lowered, the innermost last
+        self.in_turns = set[Site]()  # calls of what may be a generator, the loops over which may change what it reads
         self.constants: dict[str, Any] = {}
         self._temporaries = 0
         self._functions: dict[int, ast.expr] = {}  # functions of calls; an attribute among them is no property
@@ -258,6 +260,7 @@ class StraightLineLowering(abc.ABC):
             return new
         site = ast.copy_location(self.constant(self.site(node)), node)
         name = "__hb_follow" if self.callees.follows else "__hb_see"
+        name = "__hb_follow_in_turns" if self.callees.follows and self.site(node) in self.in_turns else name
         function = load(name, node)
         return ast.copy_location(ast.Call(function, [site, new.func, *spread(new.args)], new.keywords), node)
 

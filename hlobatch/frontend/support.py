@@ -16,7 +16,7 @@ SUPPORTED: Final[dict[type[ast.AST], str]] = {
     ast.IfExp: "conditional expressions (`a if c else b`)",
     ast.BoolOp: "`and`, `or` (short-circuit), `not`",
     ast.While: "`while`, also with `else`",
-    ast.For: "`for` over ranges, arrays, sequences, `enumerate`, `zip` and the like, also with `else`",
+    ast.For: "`for` over ranges, arrays, sequences, generators, `enumerate`, `zip` and the like, also with `else`",
     ast.Break: "`break`",
     ast.Continue: "`continue`",
     ast.Return: "`return`, anywhere",
@@ -49,8 +49,8 @@ UNSUPPORTED: Final[dict[type[ast.AST], tuple[str, str]]] = {
     ast.AsyncWith: ("`async with`", "use ordinary code."),
     ast.TryStar: ("`except*`", "write `except`."),
     ast.Global: ("assignment to a `global` name", "pass the value in and return it."),
-    ast.Yield: ("`yield`", "return a value; collect several in an array with `x.at[i].set(…)`."),
-    ast.YieldFrom: ("`yield from`", "return a value."),
+    ast.Yield: ("`yield`", "go over the generator in a batched function, as in `for x in generator(n):`."),
+    ast.YieldFrom: ("`yield from`", "go over the generator in a batched function, as in `for x in generator(n):`."),
     ast.Await: ("`await`", "use ordinary code."),
 }
 

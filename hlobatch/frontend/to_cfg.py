@@ -33,10 +33,14 @@ from hlobatch.frontend.effects import has_host_do, speaks
 from hlobatch.frontend.expressions import parameter_names
 from hlobatch.frontend.failing_statements import FailingLowering
 from hlobatch.frontend.failures import WHOLE_PROGRAM
+from hlobatch.frontend.following import Calls
+from hlobatch.frontend.generator_loops import GeneratorLoop
+from hlobatch.frontend.generators import Iterates
 from hlobatch.frontend.loops import ForLowering
 from hlobatch.frontend.patterns import MatchLowering
 from hlobatch.frontend.printing import as_statement
 from hlobatch.frontend.raising import RESULT
+from hlobatch.frontend.rewriting.generators import Leave, Once
 from hlobatch.frontend.scopes import root_of, with_parts
 from hlobatch.frontend.source import MISSING
 from hlobatch.frontend.support import INSTEAD_OF_LOGGING, instead_of_effect, refusal
@@ -358,12 +362,12 @@ class FunctionLowering(FailingLowering):
 
     def _unless_refused(self, node: ast.stmt, lower: Callable[[], T]) -> T | None:
         """The result of ``lower``; None if it refuses code, with an error that tracing raises at ``node``."""
-        around = list(self.loops), self.tries, self.handled, self.path, list(self.untested), self._failed
+        around = list(self.loops), self.tries, self.handled, self.path, list(self.untested), self._failed, self.drawn
         try:
             with self.blocks.all_or_nothing():
                 return lower()
         except HloBatchError as error:
-            self.loops, self.tries, self.handled, self.path, self.untested, self._failed = around
+            self.loops, self.tries, self.handled, self.path, self.untested, self._failed, self.drawn = around
             refused = helper("__hb_refuse", [ast.copy_location(self.constant(error), node)], node)
             self.assign(self.temporary(), refused, node)
             return None
@@ -395,12 +399,29 @@ class FunctionLowering(FailingLowering):
 
     @statement.register
     def _for(self, node: ast.For) -> None:
-        ForLowering(self, by_place.of_items(self, node)).lower()
+        own = self.callees.facts.of(Iterates, self.site(node.iter))
+        if calls := self.draws(node.iter) if own is None else Calls(own.function, "itself"):
+            GeneratorLoop(self, node, calls).lower()
+        else:
+            ForLowering(self, by_place.of_items(self, node)).lower()
+
+    @statement.register
+    def _once(self, node: Once) -> None:
+        """Lower the body of a loop in place of a ``yield`` of the innermost generator."""
+        after, path, drawn = self.blocks.name("next"), self.path, self.drawn
+        assert isinstance(node.test, ast.Constant)
+        assert isinstance(node.test.value, int)
+        self.path, self.drawn = (*path, node.test.value), drawn[:-1]
+        self.loop_body(node.body, Loop(after, after))
+        self.path, self.drawn = path, drawn
+        self.go(after, node)
+        self.blocks.start(after, self.location(node))
 
     @statement.register
     def _break(self, node: ast.Break) -> None:
-        self.leave(len(self.loops) - 1)
-        self.go(self.loops[-1].after, node)
+        depth = node.depth if isinstance(node, Leave) else len(self.loops) - 1
+        self.leave(depth)
+        self.go(self.loops[depth].after, node)
 
     @statement.register
     def _continue(self, node: ast.Continue) -> None:

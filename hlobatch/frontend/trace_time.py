@@ -38,13 +38,14 @@ class TraceTimeLowering:
         if name is None or given is None or any(assigned_in_expressions(node)):
             return self.function.with_simple_children(node)
         site = self.function.site(items)
-        calls = any(self.function.called(part) for part in ast.walk(items))
+        draws = any(isinstance(part, ast.Call) and self.function.draws(part) for part in ast.walk(items))
+        calls = draws or any(self.function.called(part) for part in ast.walk(items))
         differs = self.function.callees.facts.of(Looped, site) is not None
         is_many = any(self._goes_over_many(generator.iter) for generator in items.generators)
         if not calls and not differs and not is_many:
             return self.function.with_simple_children(self._with_known_ranges(node, items, site))
         result = self.function.temporary()
-        may_be_empty = differs or is_many or any(generator.ifs for generator in items.generators)
+        may_be_empty = differs or is_many or draws or any(generator.ifs for generator in items.generators)
         self.function.statements(
             as_reduction(name, items, given, result, self.function.temporary, may_be_empty=may_be_empty)
         )
@@ -109,6 +110,8 @@ class TraceTimeLowering:
         for child in ast.walk(node):
             if self.function.prints(child) and not isinstance(node, ast.Lambda):
                 return self._written_out(node)
+            if isinstance(child, ast.Call) and self.function.draws(child) and not isinstance(node, ast.Lambda):
+                return self._written_out(node, grows=True)
             if isinstance(child, ast.Call) and self.function.called(child):
                 if not isinstance(node, ast.Lambda):
                     return self._written_out(node)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TypeGuard
 
 from hlobatch.frontend.callees import Called, Callee
+from hlobatch.frontend.following import Calls
 from hlobatch.frontend.guesses import Expected
 from hlobatch.frontend.straight_line import StraightLineLowering
 
@@ -47,6 +48,10 @@ class WholeLowering(StraightLineLowering):
     @abc.abstractmethod
     def asked(self, test: ast.expr) -> ast.expr:
         """A condition; for a variable whose class has its own truth method, a call of that."""
+
+    @abc.abstractmethod
+    def draws(self, node: ast.AST) -> Calls | None:
+        """The generator with which a loop over the value of an expression takes turns; None if there is none."""
 
     @abc.abstractmethod
     def called(self, node: ast.AST) -> Called | None:

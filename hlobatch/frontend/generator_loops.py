@@ -1,0 +1,195 @@
+"""A ``for`` over the items of a generator of the user's -> the generator's statements, with the body in their midst.
+
+::
+
+    for x in upto(n):         %i = prim "0" (); jump while           the generator's variables get names of their own
+        …                ==>  while: branch "i < n" …
+                              body: %x = prim "i" (%i); …; %i = prim "i + 1" (%i); jump while
+
+``rewriting/generators.py`` makes the statements. They are lowered where the loop stands, so the generator has to be
+defined in the same file.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Final
+
+from hlobatch.diagnostics import Note, UnsupportedSyntaxError
+from hlobatch.frontend.by_place import HARMLESS
+from hlobatch.frontend.callees import static_value
+from hlobatch.frontend.changes import changed_by_methods, changes_of, objects_changed
+from hlobatch.frontend.expressions import ExpressionLowering
+from hlobatch.frontend.failing_statements import FailingLowering
+from hlobatch.frontend.following import Calls
+from hlobatch.frontend.lazy import LAZY
+from hlobatch.frontend.nested import Template
+from hlobatch.frontend.nodes import located, walk
+from hlobatch.frontend.program_calls import CallLowering, is_starred
+from hlobatch.frontend.rewriting.generators import WithBody, with_names
+from hlobatch.frontend.scopes import local_names, read_names, stored_names
+from hlobatch.frontend.source import MISSING, source_of
+from hlobatch.frontend.syntax import assigned, helper, load, placed
+from hlobatch.frontend.whole_function import Loop
+
+_AROUND: Final = (ast.Try, ast.TryStar, ast.With, ast.AsyncWith)
+_INSIDE: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_YIELDS: Final = (ast.Yield, ast.YieldFrom)
+
+_RECURSION: Final = "write a function that appends the items to a list that it is given, and go over that list."
+
+
+def takes_turns(lowering: ExpressionLowering, loop: ast.For, iterable: ast.expr) -> bool:
+    """Whether the body of a loop may change an object, or a variable that an inner function in the iterable reads."""
+    around = {n for read in read_names(iterable) if read in lowering.scope for n in lowering.scope[read].captured}
+    body = ast.FunctionDef("", ast.arguments([], [], None, [], [], None, []), loop.body, [], None)
+    if changes_of(body) or changed_by_methods(loop.body) or not around.isdisjoint(stored_names(loop)):
+        return True
+    calls = (part for statement in loop.body for part in walk(statement) if isinstance(part, ast.Call))
+    return any(static_value(call.func, lowering.source, lowering.local) not in HARMLESS for call in calls)
+
+
+class GeneratorLoop:
+    """Lowers one loop over the items of a generator."""
+
+    def __init__(self, lowering: FailingLowering, node: ast.For, calls: Calls) -> None:
+        function = calls.function
+        self.is_lazy = function in LAZY.values()
+        self.lowering, self.node, self.calls = lowering, node, calls
+        self.source = function.source if isinstance(function, Template) else source_of(function)
+
+    def lower(self) -> None:
+        """Emit the loop."""
+        lowering, node, depth = self.lowering, self.node, len(self.lowering.loops)
+        self._check()
+        body = WithBody(self._with_own_names(), node, depth).of().body
+        otherwise, after = lowering.blocks.name("else"), lowering.blocks.name("after_for")
+        ends = otherwise if node.orelse else after
+        with self._inside(body):
+            lowering.loops += [Loop(after, after), Loop(ends, ends)]
+            lowering.statements(body)
+            del lowering.loops[depth:]
+        lowering.loop_end(node, otherwise, after)
+
+    @contextlib.contextmanager
+    def _inside(self, body: list[ast.stmt]) -> Iterator[None]:
+        """A context in which the generator's statements count as the function's."""
+        lowering, node = self.lowering, self.node
+        before = lowering.source, lowering.meanings, lowering.path, lowering.drawn
+        whole = located(ast.FunctionDef(**dict(ast.iter_fields(lowering.source.node))), lowering.source.node)
+        whole.body = [*whole.body, *body]
+        lowering.source = replace(lowering.source, node=whole)
+        lowering.meanings = replace(lowering.meanings, source=lowering.source, local=lowering.local)
+        lowering.path = (*lowering.path, -node.lineno, node.col_offset)
+        lowering.drawn = (*lowering.drawn, self.calls.function)
+        try:
+            yield
+        finally:
+            lowering.source, lowering.meanings, lowering.path, lowering.drawn = before
+
+    # The generator's variables
+
+    def _with_own_names(self) -> ast.FunctionDef:
+        """The generator with other names for its variables, the parameters of which have their arguments."""
+        definition, lowering = self.source.node, self.lowering
+        if self.is_lazy:
+            definition = placed(with_names(definition, {}), self.node.iter)
+        around = {name for part in walk(definition) if isinstance(part, ast.Nonlocal) for name in part.names}
+        place = f"at_{self.node.lineno}_{self.node.col_offset}"
+        names = {name: f"{name}_{place}" for name in sorted(local_names(definition) - around)}
+        arguments = self._arguments()
+        inside = {n: value for n, value in arguments.items() if isinstance(value, ast.Call) and lowering.draws(value)}
+        same = {
+            parameter: value.id
+            for parameter, value in arguments.items()
+            if isinstance(value, ast.Name) and self._means_the_same(value.id, parameter)
+        }
+        lowering.local = lowering.local.union(names[name] for name in names.keys() - same.keys() - inside.keys())
+        lowering.meanings = replace(lowering.meanings, local=lowering.local)
+        new = with_names(definition, {**names, **same}, {names[n]: value for n, value in inside.items()})
+        given = {names[n]: value for n, value in arguments.items() if n not in same and n not in inside}
+        self._give(given, new)
+        return new
+
+    def _give(self, arguments: Mapping[str, ast.expr], new: ast.FunctionDef) -> None:
+        """Emit the assignments of arguments to parameters, in the order in which Python evaluates them."""
+        lowering = self.lowering
+        for name, value in sorted(arguments.items(), key=lambda one: (one[1].lineno, one[1].col_offset)):
+            lowering.statement(assigned(name, value, value))
+        for name in objects_changed(new):
+            lowering.assign(name, helper("__hb_own", [load(name, self.node.iter)], self.node.iter), self.node.iter)
+        for name in changes_of(new):
+            lowering.changes_own(name)
+
+    def _means_the_same(self, name: str, parameter: str) -> bool:
+        """Whether a parameter is the same variable as its argument: neither is given another value during the loop."""
+        definition, lowering = self.source.node, self.lowering
+        others = {getattr(part, "id", getattr(part, "arg", "")) for part in walk(definition)} - {parameter}
+        bound = stored_names(self.node).union(*(template.bound for template in lowering.scope.values()))
+        stored = frozenset().union(*map(stored_names, definition.body))
+        is_known = static_value(ast.Name(name), lowering.source, lowering.local) is not MISSING
+        return (name in lowering.local or is_known) and name not in others | bound and parameter not in stored
+
+    def _arguments(self) -> dict[str, ast.expr]:
+        """The arguments by parameter."""
+        over, receiver = self.node.iter, self.calls.receiver
+        if not isinstance(over, ast.Call) or receiver == "itself":
+            over, receiver = located(ast.Call(over, [], []), over), "itself"
+        return CallLowering(self.lowering).arguments(over, self.source, receiver)
+
+    # What is refused
+
+    def _check(self) -> None:
+        """Refuse a generator that cannot take turns with the loop.
+
+        Raises:
+            UnsupportedSyntaxError: It is one.
+        """
+        lowering, definition, function = self.lowering, self.source.node, self.calls.function
+        if function in lowering.drawn and not self.is_lazy:
+            raise self._refused("calls itself", definition, _RECURSION)
+        for part in walk(definition)[1:]:
+            if isinstance(part, _INSIDE):
+                raise self._refused("defines a function or a class", part, "define it outside of the generator.")
+            if isinstance(part, _AROUND) and any(isinstance(inner, _YIELDS) for inner in walk(part)):
+                raise self._refused("has a `yield` inside of `try` or `with`", part, "yield outside of it.")
+            if isinstance(part, ast.Return) and part.value is not None:
+                raise self._refused("returns a value", part, "yield it, or leave it out.")
+        as_statements = {id(part.value) for part in walk(definition) if isinstance(part, ast.Expr)}
+        for part in walk(definition):
+            if isinstance(part, _YIELDS) and id(part) not in as_statements:
+                raise self._refused("is sent values", part, "write `yield …` as a statement of its own.")
+        self._check_surroundings(function)
+
+    def _check_surroundings(self, function: object) -> None:
+        """Refuse a generator whose names mean something else where the loop stands."""
+        lowering, definition = self.lowering, self.source.node
+        if isinstance(self.node.iter, ast.Call) and (
+            self.calls.receiver not in ("", "__self__", "itself", "values") or is_starred(self.node.iter)
+        ):
+            raise self._refused("is called with a star, or bound to arguments", definition, "write its arguments out.")
+        if self.is_lazy:
+            return
+        if isinstance(function, Template):
+            if function not in lowering.scope.values():
+                raise self._refused("is defined in another function", definition, "define it in this one.")
+            return
+        own, there = self.source.function, lowering.source.function
+        if own.__globals__ is not there.__globals__ or own.__closure__:
+            raise self._refused("is defined in another file or function", definition, "define it in this file.")
+        free = read_names(definition).keys() - local_names(definition)
+        if clash := sorted(free & lowering.local):
+            raise self._refused(f"reads {clash[0]!r}, and so is a variable here", definition, "rename the variable.")
+
+    def _refused(self, what: str, node: ast.AST, instead: str) -> UnsupportedSyntaxError:
+        source, name = self.source, self.source.node.name
+        place = source.definition if node is source.node else source.location(node)
+        return UnsupportedSyntaxError(
+            f"the generator {name!r} depends on values that differ between lanes, and {what}",
+            self.lowering.location(self.node.iter),
+            notes=[Note(f"here, in {name}", place)],
+            help=instead,
+        )
