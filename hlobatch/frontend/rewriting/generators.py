@@ -42,7 +42,7 @@ class Leave(ast.Break):
     depth: int
 
     def __init__(self, *fields: Any, **named: Any) -> None:
-        super().__init__(*fields, **named)  # type: ignore[call-arg]  # a class of nodes takes its fields
+        super().__init__(*fields, **named)
 
 
 class WithBody(Rewriting):
