@@ -475,7 +475,7 @@ class BatchedFunction(Generic[P, R]):
         if key not in made.plans:
             with seldom_collected():
                 plan = self._new_plan(call, room)
-                are_traced = plan.captures.are_traced
+                are_traced = plan.captures_tracers
             if are_traced:
                 return plan
             made.add(key, plan, values)

@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from hlobatch.analysis.call_graph import CallGraph
 from hlobatch.analysis.dataflow import Dataflow, Solution, solve
 from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.analysis.views import identity_with_views
@@ -72,12 +73,14 @@ class Summary:
 def summaries_of(program: Program, types: Mapping[str, Type], traced: Traced) -> dict[str, Summary]:
     """The summary of each function, by name."""
     summaries = {function.name: Summary() for function in program.functions}
-    while True:
+    callees, pending = CallGraph(program).callees, list(program.functions)
+    while pending:
         before = {name: summary.known for name, summary in summaries.items()}
-        for function in program.functions:
+        for function in pending:
             summaries[function.name] = Aliases(function, types, traced, summaries).summary()
-        if before == {name: summary.known for name, summary in summaries.items()}:
-            return summaries
+        changed = {name for name, summary in summaries.items() if summary.known != before[name]}
+        pending = [function for function in program.functions if not changed.isdisjoint(callees[function.name])]
+    return summaries
 
 
 @dataclass(frozen=True)

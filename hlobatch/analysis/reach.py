@@ -89,6 +89,12 @@ def parts(value: Any) -> list[Part]:
     return _search([("", value)], reaches=False, whole=value).parts
 
 
+def names_nothing(code: types.FunctionType) -> bool:
+    """Whether code names nothing outside of it but the compiler's own functions, as most statements do."""
+    is_alone = not _names_in(code.__code__) and not code.__defaults__ and not code.__kwdefaults__
+    return is_alone and all(map(_holds_the_compilers, code.__closure__ or ()))
+
+
 def may_change(value: Any) -> bool:
     """Whether code can change an object in place."""
     return isinstance(value, np.ndarray) or bool(parts(value))

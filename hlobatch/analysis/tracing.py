@@ -25,7 +25,7 @@ from hlobatch.analysis.objects import gives_values, refuse_kept
 from hlobatch.analysis.outside import Constants, ReadOnlyError, depends_on_what_was_added, unchanged
 from hlobatch.analysis.overloads import Overloaded, called_by_itself, need_numbers, of_operations, of_statement
 from hlobatch.analysis.own_code import as_they_mean
-from hlobatch.analysis.reach import Named, parts
+from hlobatch.analysis.reach import Named, names_nothing, parts
 from hlobatch.analysis.remembering import refuse_remembering
 from hlobatch.analysis.told_early import NO_TYPE_YET, AskedTooEarlyError, may_tell_early
 from hlobatch.analysis.traced_function import TracedFunction
@@ -441,11 +441,12 @@ def _outside(op: PrimOp, in_types: Sequence[Type], values: Sequence[Any]) -> lis
     """The objects that code reaches and that are the same in all lanes, with their names."""
     if not isinstance(op.function, types.FunctionType):
         return []
-    drawn = [(type(generator).__name__, generator) for generator in generators_of(op.function)]
+    named = [] if names_nothing(op.function) else [op.function]
+    drawn = [(type(one).__name__, one) for function in named for one in generators_of(function)]
     pairs = zip(op.vars_in, in_types, strict=True)
     given = [(user_name(v), leaf.value) for v, t in pairs for leaf in t.leaves if isinstance(leaf, Static)]
     classes = [(kind.__name__, kind) for kind in _classes_of(values)]
-    return [("", op.function), *given, *drawn, *classes]
+    return [*(("", function) for function in named), *given, *drawn, *classes]
 
 
 def _classes_of(values: Sequence[Any]) -> set[type]:

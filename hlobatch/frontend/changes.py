@@ -9,6 +9,7 @@ The caller sees such a change in Python. A name that is also assigned as a whole
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -53,6 +54,7 @@ def changes_of(node: ast.FunctionDef, *, inside: bool = False) -> Mapping[str, a
     return places
 
 
+@functools.lru_cache(maxsize=256)
 def changed_parameters(node: ast.FunctionDef) -> Mapping[str, ast.expr]:
     """The parameters of a function whose arguments it changes, each with the first target that does.
 

@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.callees import static_value
+from hlobatch.frontend.nodes import walk
 from hlobatch.frontend.source import Source
 from hlobatch.ir.value import Collection
 
@@ -54,7 +55,7 @@ def iterators_kept(value: ast.expr, source: Source, local: frozenset[str]) -> li
     if is_iterator(value, source, local):
         return [value]
     match value:
-        case ast.Name(name) if any(_gives(part, name, source, local) for part in ast.walk(source.node)):
+        case ast.Name(name) if any(_gives(part, name, source, local) for part in walk(source.node)):
             return [value]
         case ast.Tuple(parts) | ast.List(parts) | ast.Set(parts) | ast.Dict(_, parts):
             return [inner for part in parts for inner in iterators_kept(part, source, local)]

@@ -24,6 +24,7 @@ from typing import Any, Final
 
 from hlobatch.frontend.changes import is_change
 from hlobatch.frontend.nested import Template
+from hlobatch.frontend.nodes import walk
 from hlobatch.frontend.scopes import root_of, stored_names
 
 VIEWS: Final = ("items", "keys", "values")
@@ -75,7 +76,7 @@ def how_seen(
     if not isinstance(root, ast.Name) or root.id not in local or not _is_path(node):
         return Seen.ONCE
     bound = stored_names(loop).union(*(template.bound for template in scope.values()))
-    is_bound = not bound.isdisjoint(part.id for part in ast.walk(node) if isinstance(part, ast.Name))
+    is_bound = not bound.isdisjoint(part.id for part in walk(node) if isinstance(part, ast.Name))
     is_bound |= _is_bound_anew(node, loop)
     is_bound |= isinstance(node, ast.Attribute) and _calls_others(node, loop, root.id) and assigns(node.attr)
     is_changed = _is_changed(node, loop, root.id if by_calls else "")
@@ -198,4 +199,4 @@ def _is_store(node: ast.Attribute | ast.Subscript) -> bool:
 
 
 def _inside(loop: ast.For) -> Iterator[ast.AST]:
-    return (part for statement in loop.body for part in ast.walk(statement))
+    return (part for statement in loop.body for part in walk(statement))

@@ -27,6 +27,7 @@ from hlobatch.frontend.failing_statements import FailingLowering
 from hlobatch.frontend.following import called
 from hlobatch.frontend.generator_loops import takes_turns
 from hlobatch.frontend.live_items import Seen, how_seen, may_change, may_take_out, view_of
+from hlobatch.frontend.nodes import walk
 from hlobatch.frontend.scopes import HELPER, target_names
 from hlobatch.frontend.source import MISSING
 from hlobatch.frontend.syntax import assigned, helper, literal, load
@@ -84,7 +85,7 @@ class ForLowering:
         self.lowering = lowering
         self.blocks = lowering.blocks
         self.node = node
-        site, statements = lowering.site(node), sum(isinstance(part, ast.stmt) for part in ast.walk(node))
+        site, statements = lowering.site(node), sum(isinstance(part, ast.stmt) for part in walk(node))
         file = lowering.source.file
         self.site = LoopSite(site.function, site.path, site.span, file, statements, self._is_plain())
         known = lowering.callees.facts.of(Turns, self.site)
@@ -110,7 +111,7 @@ class ForLowering:
         inside = len(lowering.loops) > len(lowering.path)
         leaves: tuple[type[ast.stmt], ...] = (ast.While, ast.For, ast.Try, ast.With)
         leaves = (*leaves, ast.Break, ast.Continue, ast.Return, ast.Raise) if inside else leaves
-        for part in (part for statement in self.node.body for part in ast.walk(statement)):
+        for part in (part for statement in self.node.body for part in walk(statement)):
             if isinstance(part, leaves) or (isinstance(part, ast.Call) and self._may_be_users(part.func)):
                 return False
         return True
@@ -213,7 +214,7 @@ class ForLowering:
         """Assign an item to the loop's target."""
         target, lowering = self.node.target, self.lowering
         statement = ast.copy_location(ast.Assign([target], item), target)
-        if any(isinstance(part, (ast.Subscript, ast.Attribute)) for part in ast.walk(target)):
+        if any(isinstance(part, (ast.Subscript, ast.Attribute)) for part in walk(target)):
             lowering.statement(statement)
             return
         shown = item if isinstance(target, ast.Name) else statement

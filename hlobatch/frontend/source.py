@@ -170,10 +170,16 @@ def source_of(fun: types.FunctionType) -> Source:
         )
     node = _find(_definitions("".join(lines), file), fun)
     source = Source(fun, file, as_python_has_it(node, fun), tuple(lines), fun.__code__)
-    if not any(isinstance(part, ast.With) for part in walk(node)):
+    if not _has_with(node):
         return source
     rewriting = WithoutWith(source.node, source.resolve, lambda method: source_of(method).node)
     return replace(source, node=rewriting.of())
+
+
+@functools.lru_cache(maxsize=256)
+def _has_with(node: ast.FunctionDef) -> bool:
+    """Whether a definition, as ``_definitions`` keeps it, has a ``with`` statement."""
+    return any(isinstance(part, ast.With) for part in walk(node))
 
 
 _INSTEAD_OF_TYPED: Final = {

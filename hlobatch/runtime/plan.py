@@ -144,9 +144,11 @@ class Plan:
     @cached_property
     def summed(self) -> frozenset[str]:
         """The results that are summed over lanes in the loop: cotangents of shared inputs."""
+        if not self.sums_in_loop:
+            return frozenset()
         program = self.programs.machine
         wanted = {v for v in program.vars_out if is_sum(v) and summed_for(v) in self.shared}
-        return summed_in_place(program, wanted) if self.sums_in_loop else frozenset()
+        return summed_in_place(program, wanted)
 
     @cached_property
     def summed_results(self) -> tuple[int, ...]:
@@ -183,6 +185,11 @@ class Plan:
     @cached_property
     def captures(self) -> Captures:
         return captures(self.programs.machine)
+
+    @cached_property
+    def captures_tracers(self) -> bool:
+        """Whether some of the captured arrays are tracers, which mean nothing outside the trace that they belong to."""
+        return captures(self.programs.in_program_order).are_traced  # kernels do not need the program of XLA's loop
 
     @cached_property
     def captured(self) -> tuple[Any, ...]:

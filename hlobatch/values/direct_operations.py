@@ -49,11 +49,15 @@ def _alike(number: Any, other: Any) -> Any | None:
     """The other operand, with the dtype and shape of a traced one; None if JAX has to find a common type."""
     aval = number.aval
     kind = getattr(aval.dtype, "kind", "")
-    if aval.weak_type or kind not in "iuf":
+    if kind not in "iuf":
         return None
     if is_tracer(other):
         return other if other.aval == aval else None
-    if aval.shape or not (kind == "f" and aval.dtype.itemsize >= 4 if type(other) is float else _is_literal(other)):
+    if (
+        aval.weak_type
+        or aval.shape
+        or not (kind == "f" and aval.dtype.itemsize >= 4 if type(other) is float else _is_literal(other))
+    ):
         return None
     return np.asarray(other, aval.dtype)
 
