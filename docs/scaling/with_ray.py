@@ -30,4 +30,4 @@ if __name__ == "__main__":
     workers = ray.util.ActorPool([Worker.remote() for _ in range(2)])
     parts = np.array_split(np.arange(1, 8001, dtype=np.int32), 16)
     steps = np.concatenate(list(workers.map(lambda worker, part: worker.steps.remote(part), parts)))
-    assert steps.max() == 261
+    print(len(parts), "parts, the longest of", steps.max(), "steps")
