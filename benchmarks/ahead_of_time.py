@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import itertools
 import os
 import re
 import shutil
@@ -146,8 +147,20 @@ def device(platform: str) -> Any:
 def of_gpu(folder: str) -> Iterator[str]:
     """The kernels and loops that the host runs, in order."""
     newest = max(Path(folder).glob("*thunk_sequence.txt"), key=lambda path: path.stat().st_mtime)
-    for line in newest.read_text().splitlines():
+    lines = newest.read_text().splitlines()
+    for line in lines:
         yield line[:MOST_LINE]
+    yield from of_turns(lines)
+
+
+def of_turns(lines: Sequence[str]) -> Iterator[str]:
+    """For each loop that is in no other: how many kernels and loops the host starts in a turn of it."""
+    found = [(len(line) - len(line.lstrip()), op[1]) for line in lines if (op := re.match(r"\s*\d+: (k\w+)", line))]
+    outer = [place for place, (depth, kind) in enumerate(found) if kind == "kWhile" and depth == 0]
+    for place in outer:
+        inside = [kind for _, kind in itertools.takewhile(lambda op: op[0] > 0, found[place + 1 :])]
+        loops = inside.count("kWhile") + inside.count("kConditional")
+        yield f"a turn: {len(inside) - loops} kernels and copies, {loops} loops and conditionals, which the host tests"
 
 
 def of_tpu(text: str) -> Iterator[str]:

@@ -3,7 +3,8 @@
     python -m benchmarks.gpu [--seconds S] [--processes N] [--forms thread,warp] [--json FILE] [workload …]
 
 The forms are a thread to each lane; the same with threads of a warp that meet before dear blocks, of which the earliest
-runs next, or the one with most lanes (`crowded`); and a warp to each lane (`hlobatch/targets/gpu/forms.py`). A workload
+runs next, or the one with most lanes (`crowded`); a warp to each lane; and a thread or a warp in turn with XLA's
+operations, which compute long products (`hlobatch/targets/gpu/forms.py`). A workload
 runs in the form that is chosen for it and in those that are not hopeless; `--forms` names other forms to run.
 
 It takes less than eight minutes: first everything is compiled, in concurrent processes that share JAX's persistent
@@ -50,16 +51,17 @@ SIZES: Final = {
     "tree_search": 1_000,
     "neural_ode": 1_000,
     "gaussian": 1_000,
+    "logistic": 1_000,
 }
 """Workloads and numbers of inputs of the first measurement, which docs/running.md shows; those faster as kernels come
 first."""
-SAMPLED: Final = {"gaussian": 4, "eight_schools": 10, "funnel": 10}
+SAMPLED: Final = {"gaussian": 4, "eight_schools": 10, "funnel": 10, "logistic": 2}
 """The workloads that are samplers, and the number of draws of each chain."""
 RUNS: Final = 5
 MOST_SECONDS_OF_RUNS: Final = 4.0
 MOST_SECONDS_OF_ONE: Final = 200.0
 """Seconds after which a process is ended, in case a form never ends."""
-FORMS: Final = ("thread", "meeting", "crowded", "warp")
+FORMS: Final = ("thread", "meeting", "crowded", "warp", "in_turn")
 """The forms of lanes' code, by their names in `HLOBATCH_OWN_CODE`."""
 HOPELESS: Final = 8.0
 """The ratio of sequential operations of a thread to those of a warp from which one thread per lane is left out, since
@@ -191,6 +193,7 @@ def in_form(form: str, run: Callable[[], Any]) -> Callable[[], Any]:
 
 def forms_of(batched: Any, arguments: Sequence[Any]) -> tuple[str, list[str]]:
     """The form that is chosen for a workload, and all forms that are worth measuring."""
+    from hlobatch.targets.gpu.errands import is_errand
     from hlobatch.targets.gpu.forms import NAMES, Forms
 
     program, rules = batched.trace(*arguments).plan.programs.of_a_lane, Forms()
@@ -200,6 +203,8 @@ def forms_of(batched: Any, arguments: Sequence[Any]) -> tuple[str, list[str]]:
         worth |= {"thread", *(["meeting", "crowded"] if rules.lanes_wait(program) else [])}
     if gain > USELESS:
         worth.add("warp")
+    if any(is_errand(op) for block in program.graph for op in program.primitives_in_loop(block)):
+        worth.add("in_turn")
     return chosen, [form for form in FORMS if form in worth]
 
 

@@ -16,6 +16,7 @@ from typing import Any, Final
 import jax
 import numpy as np
 
+from hlobatch._jax import ClosedJaxpr
 from hlobatch.ir.fate import NUMBER, Fate
 from hlobatch.ir.ops import HALT, IndirectGotoOp, LogOp, Op, PopOp, PrimOp, PushGotoOp, PushOp
 from hlobatch.ir.physical import lane_function, physical
@@ -36,16 +37,34 @@ from hlobatch.kernels import (  # noqa: F401  # imported for the rules that they
     sorting,
     windows,
 )
+from hlobatch.kernels.errands import errands_of
 from hlobatch.kernels.interface import Call, Operands, Options
 from hlobatch.kernels.lane import LaneEmitter
+from hlobatch.kernels.processors import Processor
 from hlobatch.kernels.stacks import Stacks
-from hlobatch.kernels.types import NoKernelError, size
+from hlobatch.kernels.types import NoKernelError, layout, size
 from hlobatch.kernels.values import Value
 
 STEPPED_OUT: Final = "%stepped_out"
 """Label that a lane jumps to when it has run ``max_steps`` blocks."""
 INTERRUPTED: Final = "%interrupted"
 """Label that a lane jumps to when the host asks the run to stop."""
+
+
+def has_code(jaxpr: ClosedJaxpr, processor: Processor) -> bool:
+    """Whether there is code of a lane for a primitive, given its jaxpr."""
+    e = LaneEmitter(processor, {id(array): f"%captured{k}" for k, array in enumerate(jaxpr.consts)}, checked=False)
+    inputs: Any = jaxpr.jaxpr.invars
+    try:
+        e.closed(jaxpr, [e.resident(e.memory(*_counted(v.aval)), *layout(v.aval)) for v in inputs])
+    except NoKernelError:
+        return False
+    return True
+
+
+def _counted(aval: Any) -> tuple[Any, int]:
+    dtype, shape = layout(aval)
+    return dtype, size(shape)
 
 
 class Body:
@@ -62,6 +81,7 @@ class Body:
         of_host: Those of these pointers that point to read-only memory of the host.
         inputs: Types of the arrays that a lane is given.
         outputs: Types of the arrays that it gives back.
+        errands: The primitives that XLA computes, in turn with the kernel.
         stacks: The stacks of a lane.
         fuel: Pointer to the number of turns until the next check whether to stop; empty if that is not checked.
         steps: Pointer to the number of blocks that a lane has run; empty if they are not limited.
@@ -77,6 +97,7 @@ class Body:
         self.leaves = {v: self._stored_types(v) for v in program.var_defs}
         self.inputs = [leaf for v in program.vars_in for leaf in self.types(v)]
         self.outputs = [leaf for v in program.vars_out for leaf in self.types(v)]
+        self.errands = errands_of(program, options.errands)
         self.of_host: set[str] = set()
         self.cells = self._all_cells()
         emitter.protected.update({cell for cells in self.cells.values() for cell in cells})
@@ -284,9 +305,21 @@ class Body:
         """The names of the pointers to arrays that the function takes, in order."""
         names = (
             ("captured", len(self.operands.captured)), ("in", len(self.inputs)), ("shared", self.computed_arrays),
-            ("begun", len(self.operands.summed)), ("out", len(self.outputs)),
+            ("begun", len(self.operands.summed)), ("answer", self._of_errands("wanted")), ("before", self._kept_arrays),
+            ("out", len(self.outputs)), ("told", self._of_errands("told")),
         )  # fmt: skip
         return [f"%{stem}{k}" for stem, count in names for k in range(count)]
+
+    def _of_errands(self, which: str) -> int:
+        """The number of arrays that all errands together are told, or that are wanted of them."""
+        return sum(len(self.leaves[v]) for errand in self.errands for v in getattr(errand, which))
+
+    @property
+    def _kept_arrays(self) -> int:
+        """The number of arrays that a kernel with errands writes, and finds again when it is started anew."""
+        if not self.errands:
+            return 0
+        return len(self.outputs) + self._of_errands("told") + (3 if self.options.counts else 2)
 
     @property
     def parameters(self) -> list[str]:
@@ -296,7 +329,10 @@ class Body:
             "in": "noalias readonly",
             "shared": "noalias readonly",
             "begun": "",  # zeroed memory of the results of sums, which is written
+            "answer": "noalias readonly",
+            "before": "",  # the memory of results as it was before, which is that of the results
             "out": "noalias",
+            "told": "noalias",
         }
         return [f"ptr {facts[array.strip('%0123456789')]} {array}" for array in self.arrays]
 

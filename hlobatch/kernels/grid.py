@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from hlobatch.ir.fate import Fate
+from hlobatch.ir.fate import FATES, Fate
 from hlobatch.kernels.interface import Call
 from hlobatch.kernels.machine import Machine
 from hlobatch.kernels.processors import Entry
@@ -90,13 +90,15 @@ def _thread(machine: Machine, blocks: int) -> str:
     parameters = ", ".join(
         f"ptr {name}" for name in [*names, "%status", "%scratch", *(["%all_counts"] if blocks else [])]
     )
-    counts = _counts(blocks) if blocks else "  %counts = inttoptr i64 0 to ptr\n"
+    counts = _counts(blocks, clears=not machine.errands) if blocks else "  %counts = inttoptr i64 0 to ptr\n"
     record, pointer = _record() if machine.options.processor.looks else ("", "null")
     stacks = "%scratch" if machine.options.processor.side_by_side else "%stacks"
     call = machine.call(names, "%index", [pointer, "%local", stacks, "@frames", "%counts"], "%lane", "%lanes")
     together = machine.options.processor.lanes_that_meet
-    run = _RUN_ALL if together > 1 else _RUN_ONE
-    run = run.format(call=call, unstarted=int(Fate.UNSTARTED))
+    run = _RUN_ALL if together > 1 else _RUN_ON if machine.errands else _RUN_ONE
+    several = machine.options.processor.threads_per_lane > 1
+    meet = "  call void @meet(i64 -2) convergent\n" if several else ""
+    run = run.format(call=call, meet=meet, unstarted=int(Fate.UNSTARTED), fates=FATES, waits=_WAITS)
     return f"""
 define internal void @thread({parameters}, i64 %lane, i64 %t, ptr %near) alwaysinline convergent nounwind {{
 begin:
@@ -150,6 +152,25 @@ run:
 told:
   %fate = phi i32 [ {unstarted}, %each ], [ %fate.run, %run ]
 """
+_RUN_ON: Final = """\
+  br i1 %is_run, label %look_up, label %told
+look_up:
+  %at = getelementptr i32, ptr %status, i64 %i
+  %so_far = load i32, ptr %at
+{meet}  %fate.before = and i32 %so_far, {fates}
+  %fate.waits = and i32 %fate.before, {waits}
+  %waits = icmp ne i32 %fate.waits, 0
+  br i1 %waits, label %run, label %told
+run:
+  %index = add i64 %i, 0
+  %fate.run = {call}
+  br label %told
+told:
+  %fate = phi i32 [ {unstarted}, %each ], [ %so_far, %look_up ], [ %fate.run, %run ]
+"""
+"""The code that runs an input that has not ended, where lanes leave the kernel for errands. All threads of a lane read
+its status before one of them writes it anew."""
+_WAITS: Final = int(Fate.UNSTARTED | Fate.RUNNING)
 _RUN_ALL: Final = """\
   %index = select i1 %is_run, i64 %i, i64 -1
   %fate.run = {call}
@@ -174,11 +195,16 @@ def _record() -> tuple[str, str]:
     return text, "%call"
 
 
-def _counts(blocks: int) -> str:
-    """The pointer to a lane's row of counts, which is set to zero."""
-    return f"""\
+def _counts(blocks: int, *, clears: bool) -> str:
+    """The pointer to a lane's row of counts, which is set to zero unless the kernel is started several times."""
+    row = f"""\
   %counts.at = mul i64 %lane, {8 * blocks}
   %counts = getelementptr i8, ptr %all_counts, i64 %counts.at
+"""
+    if not clears:
+        return row
+    return f"""\
+{row}\
   br i1 %is_first, label %clear, label %cleared
 clear:
   call void @llvm.memset.p0.i64(ptr %counts, i8 0, i64 {8 * blocks}, i1 false)

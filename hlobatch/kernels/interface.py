@@ -29,12 +29,14 @@ class Options:
         max_steps: The number of blocks that a lane may run; None for no limit.
         counts: Whether it counts how often it ran each block.
         checked: Whether each access to memory is checked to be within its array.
+        errands: Names of the blocks whose primitive XLA computes, in turn with the kernel (``errands.py``).
     """
 
     processor: Processor
     max_steps: int | None = None
     counts: bool = False
     checked: bool = False
+    errands: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

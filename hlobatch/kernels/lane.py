@@ -26,11 +26,13 @@ class LaneEmitter(Emitter):
         own_bytes: Bytes on the thread's stack.
         near_bytes: Bytes of the arrays in memory that the threads of a lane share and reach fast.
         local_bytes: Bytes of the arrays in memory that the host hands in.
+        lasting: Pointers to memory of the host, which is as it was when a kernel is started again.
     """
 
     def __init__(self, processor: Processor, captured: dict[int, str], *, checked: bool) -> None:
         super().__init__(processor, captured, checked=checked)
         self.own_bytes = self.near_bytes = self.local_bytes = 0
+        self.lasting: set[str] = set()
         self._bytes: dict[str, int] = {}
         self._unused: dict[int, list[str]] = {}
 
@@ -69,7 +71,12 @@ class LaneEmitter(Emitter):
         if self.own_bytes + taken <= most:
             self.own_bytes += taken + -taken % _ALIGNED_BYTES
             return super().memory(dtype, elements)
+        return self.of_host(taken)
+
+    def of_host(self, bytes_: int) -> str:
+        """A pointer to new memory of the host, at a multiple of 64 bytes."""
         name = self.new("m")
         self.heads.append(f"  {name} = getelementptr i8, ptr %local, i64 {self.local_bytes}")
-        self.local_bytes += taken + -taken % 64
+        self.local_bytes += bytes_ + -bytes_ % 64
+        self.lasting.add(name)
         return name

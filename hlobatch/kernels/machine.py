@@ -11,7 +11,8 @@ address that was pushed last. A lane branches by itself, so there is no mask, no
 
 runs the input ``index`` and returns its fate: a ``Fate`` in the lowest ``NUMBER`` bits, and above them the number of
 the failure or of the stack that was too small, counting from 1. It writes results only if the input is finished or has
-failed.
+failed. If XLA computes some primitives in turn with the kernel (``errands.py``), there is a last parameter, the lane's
+status so far, and a lane that waits for such a primitive has its number above the fate.
 
 ``frames`` has two numbers for each area of frames: its offset in ``stacks``, in bytes, and its capacity in frames. If
 some frames lie near the thread, two more numbers follow for each stack: the frames that do not, and 0.
@@ -19,21 +20,22 @@ some frames lie near the thread, two more numbers follow for each stack: the fra
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Final
 
 from hlobatch.analysis.cost import block_time
 from hlobatch.analysis.machine_flow import turning_points
-from hlobatch.ir.fate import NUMBER, Fate
+from hlobatch.ir.fate import FATES, NUMBER, Fate
 from hlobatch.ir.ops import HALT, BranchOp, GotoOp, IndirectGotoOp, PushGotoOp
 from hlobatch.ir.program import Block, Program
 from hlobatch.ir.types import TensorType
 from hlobatch.kernels.body import INTERRUPTED, STEPPED_OUT, Body
+from hlobatch.kernels.errands import Errand
 from hlobatch.kernels.interface import FAULT, Call, Operands, Options
 from hlobatch.kernels.lane import LaneEmitter
 from hlobatch.kernels.text import OUT_OF_BOUNDS
-from hlobatch.kernels.types import BOOL, NoKernelError, kind, size
+from hlobatch.kernels.types import BOOL, INT64, NoKernelError, kind, size
 from hlobatch.kernels.values import Value
 from hlobatch.kernels.warp import PARAMETERS, WarpEmitter
 
@@ -63,6 +65,8 @@ class Machine(Body):
         self._meeting = self._all_meeting() if self._meets else []
         self._labels = self._blocks | {block: f"%to{k}" for k, block in enumerate(self._meeting)}
         self._at = self.emitter.cell("i32") if self._meeting else ""
+        self._errands = {errand.block: errand for errand in self.errands}
+        self._lasting = self._all_lasting()
         self._returns: dict[str, str] = {}
         self._write()
 
@@ -74,6 +78,9 @@ class Machine(Body):
         for block in self.program.graph:
             e.label(self._blocks[block.name])
             self._arrive(block)
+            if block.name in self._errands:
+                self._hand_over(self._errands[block.name])
+                continue
             for op in self.stacks.calls.moving(block, self.program.ops_in_loop(block)):
                 if op is not block.terminator:
                     self.operation(op)
@@ -85,9 +92,12 @@ class Machine(Body):
     def _begin(self) -> None:
         e = self.emitter
         self.stacks.find_bounds()
-        self.start()
         if self.fuel:
             self.fuel_up()
+        self._find_own()
+        if self.errands:
+            self._go_on()
+        self.start()
         for k in self.operands.summed:
             leaf, row = self.outputs[k], e.op(f"load i64, ptr {self.in_call(Call.ROW)}")
             offset = e.times(row, size(leaf.shape) * leaf.dtype.itemsize)
@@ -95,7 +105,10 @@ class Machine(Body):
         position = 0
         for v in self.program.vars_in:
             for cell, leaf in self.stored(v):
-                self._take(position, cell, leaf)
+                if cell != f"%own{position}":
+                    place = self._given(position, leaf)
+                    value = Value(leaf.dtype, leaf.shape, place if leaf.shape else e.load(place, leaf.dtype))
+                    e.copy_to(value, cell)
                 position += 1
         if self._meets:
             e.do(f"store i32 {int(Fate.UNSTARTED)}, ptr %fate")
@@ -104,17 +117,18 @@ class Machine(Body):
         self.turned()
         e.jump(self._labels[self.program.graph.enter_block().name])
 
-    def _take(self, position: int, cell: str, leaf: TensorType) -> None:
-        """Copy an input array into its variable, or compute the pointer to it if it stays in the host's memory."""
-        e, given = self.emitter, f"%in{position}"
-        bytes_ = size(leaf.shape) * leaf.dtype.itemsize
+    def _find_own(self) -> None:
+        """Compute the pointers to the input arrays that stay in the host's memory."""
+        pairs = enumerate(pair for v in self.program.vars_in for pair in self.stored(v))
+        for position, (cell, leaf) in pairs:
+            if cell == f"%own{position}":
+                self.emitter.lines.append(f"  {cell} = getelementptr i8, ptr {self._given(position, leaf)}, i64 0")
+
+    def _given(self, position: int, leaf: TensorType) -> str:
+        """The pointer to an input array of the lane."""
+        e, bytes_ = self.emitter, size(leaf.shape) * leaf.dtype.itemsize
         offset = "0" if self.operands.shared[position] else e.times("%index", bytes_)
-        if cell == f"%own{position}":
-            e.lines.append(f"  {cell} = getelementptr i8, ptr {given}, i64 {offset}")
-            return
-        place = e.op(f"getelementptr i8, ptr {given}, i64 {offset}")
-        value = Value(leaf.dtype, leaf.shape, place if leaf.shape else e.load(place, leaf.dtype))
-        e.copy_to(value, cell)
+        return e.op(f"getelementptr i8, ptr %in{position}, i64 {offset}")
 
     def _end(self) -> None:
         e = self.emitter
@@ -142,6 +156,85 @@ class Machine(Body):
         self.emitter.label(label)
         self.emitter.do(f"store i32 {int(fate)}, ptr %fate")
         self.emitter.jump("%exit")
+
+    # Errands
+
+    def _all_lasting(self) -> list[tuple[str, str, TensorType, str]]:
+        """For each array that lives on after an errand: its variable, its pointer, its type, and memory of the host.
+
+        Arrays that lie in memory of the host anyway are left out.
+        """
+        live = frozenset[str]().union(*(errand.live for errand in self.errands))
+        arrays = ((v, cell, leaf) for v in self.cells if v in live for cell, leaf in self.stored(v))
+        return [
+            (v, cell, leaf, self._in_host(leaf))
+            for v, cell, leaf in arrays
+            if cell not in self.of_host and cell not in self.emitter.lasting
+        ]
+
+    def _in_host(self, leaf: TensorType) -> str:
+        return self.emitter.of_host(max(size(leaf.shape), 1) * leaf.dtype.itemsize)
+
+    @cached_property
+    def _counters(self) -> list[tuple[str, str]]:
+        """The cells of stack pointers and of the number of steps, and for each the memory of the host."""
+        cells = [*self.stacks.pointers, *([self.steps] if self.steps else [])]
+        return [(cell, self.emitter.of_host(INT64.itemsize)) for cell in cells]
+
+    def _hand_over(self, errand: Errand) -> None:
+        """Tell the operands of an errand, keep the lane's variables, and leave the kernel."""
+        e = self.emitter
+        with e.at_once():
+            for place, cell, leaf in self._places("told", errand, errand.told):
+                e.copy_to(self.current(cell, leaf), place)
+            for v, cell, leaf, lasting in self._lasting:
+                if v in errand.live:
+                    e.copy_to(self.current(cell, leaf), lasting)
+            for cell, lasting in self._counters:
+                e.store(e.op(f"load i64, ptr {cell}"), lasting, INT64)
+        e.do(f"store i32 {errand.fate}, ptr %fate")
+        e.jump("%exit")
+
+    def _go_on(self) -> None:
+        """The code with which a lane that waits for an errand goes on behind it; others begin."""
+        e = self.emitter
+        waits = e.op(f"icmp eq i32 {e.op(f'and i32 %so_far, {FATES}')}, {int(Fate.RUNNING)}")
+        e.branch(waits, "%again", "%anew")
+        e.label("%again")
+        cases = " ".join(f"i32 {errand.fate}, label %again{k}" for k, errand in enumerate(self.errands))
+        e.do(f"switch i32 %so_far, label %anew [ {cases} ]")
+        for k, errand in enumerate(self.errands):
+            e.label(f"%again{k}")
+            with e.at_once():
+                for cell, lasting in self._counters:
+                    e.do(f"store i64 {e.load(lasting, INT64)}, ptr {cell}")
+                for v, cell, leaf, lasting in self._lasting:
+                    if v in errand.live:
+                        self._copy_back(lasting, cell, leaf)
+                for place, cell, leaf in self._places("answer", errand, errand.wanted):
+                    self._copy_back(place, cell, leaf)
+            self._leave(self.program.graph.block(errand.block))
+        e.label("%anew")
+
+    def _copy_back(self, place: str, cell: str, leaf: TensorType) -> None:
+        e = self.emitter
+        e.copy_to(Value(leaf.dtype, leaf.shape, place if leaf.shape else e.load(place, leaf.dtype)), cell)
+
+    def _places(self, stem: str, errand: Errand, names: Sequence[str]) -> Iterator[tuple[str, str, TensorType]]:
+        """For each array that an errand is told or gives: its place, the pointer to the variable's, and its type."""
+        before = self.errands[: self.errands.index(errand)]
+        position = sum(
+            len(self.leaves[v]) for other in before for v in (other.told if stem == "told" else other.wanted)
+        )
+        for v in names:
+            for cell, leaf in self.stored(v):
+                array = f"%{stem}{position}"
+                yield (
+                    self.emitter.address(array, leaf.dtype, self.emitter.times("%index", size(leaf.shape))),
+                    cell,
+                    leaf,
+                )
+                position += 1
 
     # Blocks before which lanes meet
 
@@ -256,6 +349,7 @@ class Machine(Body):
         index = "i64 %input" if self._meets else "i64 %index"
         parameters = [index, *self.parameters, *rest, "i64 %row", "i64 %rows"]
         parameters += PARAMETERS if self._is_of_several else ()
+        parameters += ["i32 %so_far"] if self.errands else []
         return self.function("lane", parameters, ["  %fate = alloca i32", *(_IDLE if self._meets else [])], name)
 
     @property
@@ -272,9 +366,13 @@ class Machine(Body):
         return self.options.processor.threads_per_lane > 1
 
     def call(self, pointers: Sequence[str], index: str, rest: Sequence[str], row: str, rows: str) -> str:
-        """A call of the function, given the arrays and the five pointers after them."""
+        """A call of the function, given the arrays and the five pointers after them.
+
+        With errands, the register ``%so_far`` has the lane's status so far.
+        """
         given = ", ".join(f"ptr {p}" for p in (*pointers, *rest))
         more = ", ".join(("", *PARAMETERS)) if self._is_of_several else ""
+        more += ", i32 %so_far" if self.errands else ""
         return f"call i32 @lane(i64 {index}, {given}, i64 {row}, i64 {rows}{more})"
 
 

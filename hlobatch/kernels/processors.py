@@ -42,6 +42,7 @@ class Processor:
         lanes_that_meet: Number of lanes whose threads wait for each other before dear blocks, and run one such block
             at a time; 1 if none wait.
         most_lanes_first: Whether that is the block at which most lanes wait, and not the earliest.
+        in_turn: Whether XLA computes some primitives, in turn with the kernel (``errands.py``).
         own_bytes: Bytes of a lane's arrays that may lie on the stack of its thread; four times as many for arrays of
             few elements, which LLVM promotes to registers. Chosen by judgement (2026-11): on a CPU a sixteenth of
             ``STACK_BYTES``; on a GPU, which reserves as much for every thread that may run, some gigabytes in total.
@@ -61,6 +62,7 @@ class Processor:
     threads_per_lane: int = 1
     lanes_that_meet: int = 1
     most_lanes_first: bool = False
+    in_turn: bool = False
     own_bytes: int = 1 << 17
 
     @property
@@ -108,6 +110,11 @@ CROWDED: Final = replace(MEETING, most_lanes_first=True)
 WARP: Final = replace(NVPTX, side_by_side=False, threads_per_lane=32, near_bytes=0, own_bytes=16 << 10)
 """An NVIDIA GPU with a warp to each lane: 32 threads, which run the same instructions at the same time. Arrays of the
 lane lie in memory that they share, the first ones in the fast memory of the multiprocessor, which has some 200 kB."""
+IN_TURN: Final = replace(NVPTX, in_turn=True, near_bytes=0)
+"""An NVIDIA GPU with a thread to each lane, whose long products XLA computes. No frames lie near the thread, since its
+lane leaves the kernel and comes back."""
+WARP_IN_TURN: Final = replace(WARP, in_turn=True)
+"""The same with a warp to each lane."""
 
 MOSAIC: Final = Processor("mosaic", "tpu", side_by_side=True, width=1024, looks=False, entry=Entry.TILES)
 """A TPU, whose vector registers hold 8 x 128 numbers."""

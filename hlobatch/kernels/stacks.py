@@ -133,6 +133,11 @@ class Stacks:
         """Labels that a lane jumps to when a stack is full, in the order of the stacks."""
         return [f"%overflow{k}" for k in self._numbers.values()]
 
+    @property
+    def pointers(self) -> list[str]:
+        """The cells of all stack pointers."""
+        return list(self._pointers.values())
+
     def begin(self) -> None:
         """Set all stack pointers to the bottom."""
         for name, pointer in self._pointers.items():

@@ -161,13 +161,11 @@ class WarpEmitter(LaneEmitter):
             return name
         if self._apart:
             raise NoKernelError("what one thread does of what a warp does wants an array of its own")
+        if self.near_bytes + taken > self.processor.own_bytes:
+            return self.of_host(taken)
         name = self.new("m")
-        if self.near_bytes + taken <= self.processor.own_bytes:
-            self.heads.append(f"  {name} = getelementptr i8, ptr {NEAR}, i64 {self.near_bytes}")
-            self.near_bytes += taken
-        else:
-            self.heads.append(f"  {name} = getelementptr i8, ptr %local, i64 {self.local_bytes}")
-            self.local_bytes += taken + -taken % 64
+        self.heads.append(f"  {name} = getelementptr i8, ptr {NEAR}, i64 {self.near_bytes}")
+        self.near_bytes += taken
         return name
 
     def op(self, text: str) -> str:

@@ -24,6 +24,7 @@ from hlobatch.kernels.grid import FOR_EVER, Grid
 from hlobatch.kernels.module import KernelModule
 from hlobatch.kernels.processors import Processor
 from hlobatch.kernels.types import NoKernelError
+from hlobatch.runtime.in_turn import InTurn
 from hlobatch.runtime.kernel import Frames
 from hlobatch.runtime.kernel_shape import Shape, no_kernel
 from hlobatch.runtime.memory import BYTES_SURELY_THERE, available
@@ -83,6 +84,7 @@ class DeviceKernel:
         if shape.is_gang:
             raise NoKernelError("gangs run on CPUs alone")
         processor = replace(form.processor, looks=turns)
+        shape = shape.for_form(form, target)
         module = shape.module(processor, target.module, counts=counts, checked=checked)
         target.check(module)
         return cls(shape, target, form, module)
@@ -99,6 +101,7 @@ class DeviceKernel:
         entries, stacks = frames.entries
         processor = self.form.processor
         lanes = self.target.lanes_for(size, stacks + self.module.local_bytes, processor)
+        lanes = max(lanes, size) if self.shape.errands else lanes  # a lane that leaves the kernel keeps its memory
         table = tuple((int(begin), int(count)) for begin, count in entries)
         return Grid(size, lanes, table, stacks, self.module.local_bytes, turns, processor.threads_per_lane)
 
@@ -115,8 +118,12 @@ class DeviceKernel:
 
         def run(*operands: Any) -> list[Any]:
             given = (*operands, *shape.shared_function(*operands))
+            written = [*types, status, scratch, *counts]
             try:
-                outputs = self.target.call(module, grid, given, [*types, status, scratch, *counts])
+                if shape.errands:
+                    outputs = InTurn(shape, self.target, module, grid)(given, written)
+                else:
+                    outputs = self.target.call(module, grid, given, written)
             except NoKernelError as reason:
                 raise no_kernel(shape.plan, str(reason)) from None
             results, (said, _, *counted) = outputs[: len(types)], outputs[len(types) :]
@@ -256,8 +263,10 @@ class DeviceRunner:
         processor, reason = self.kernel.form.processor, self.kernel.form.reason
         choice = f"dispatch 'kernel': {self.reason}\n"
         choice += f"code of its own for each lane, {_threads(processor)}"
+        count = len(self.kernel.shape.errands)
+        choice += f"; in turn with XLA, which computes {count} of its statements for all lanes" if count else ""
         choice += f"\n{reason}" if reason else ""
-        return RunStats(tuple(blocks), self.size, grid.lanes, depth, self.growths, grid.threads, choice)
+        return RunStats(tuple(blocks), self.size, grid.lanes, depth, self.growths, grid.lanes, choice)
 
 
 def _threads(processor: Processor) -> str:

@@ -141,7 +141,9 @@ def text_of(plan: Plan) -> str:
     target = plan.programs.policies.target
     try:
         form = None if target.is_host else target.form_for(plan.programs.of_a_lane)
-        return (shape_of(plan).module() if form is None else shape_of(plan).module(form.processor, target.module)).text
+        if form is None:
+            return shape_of(plan).module().text
+        return shape_of(plan).for_form(form, target).module(form.processor, target.module).text
     except NoKernelError as reason:
         raise no_kernel(plan, str(reason)) from None
 

@@ -12,6 +12,7 @@ import jax
 from hlobatch.analysis.cost import block_cost
 from hlobatch.diagnostics import KernelError
 from hlobatch.ir.names import is_sum, summed_for
+from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.physical import physical
 from hlobatch.ir.program import Program
 from hlobatch.ir.program import VariableAllocation as Alloc
@@ -25,6 +26,8 @@ from hlobatch.kernels.types import NoKernelError
 from hlobatch.lowering.state.captures import Captures, captures
 from hlobatch.lowering.state.inputs import Inputs
 from hlobatch.runtime.plan import Plan
+from hlobatch.targets.target import Form, Target
+from hlobatch.transforms.set_apart import set_apart
 
 VECTORS: Final = 4
 """Vectors that hold one 32-bit number of all lanes of a gang: several, so that operations overlap …"""
@@ -39,14 +42,30 @@ class Shape:
     Attributes:
         plan: The plan.
         is_gang: Whether each thread runs several lanes at once, and not one.
+        hands_over: Whether XLA computes a primitive, in turn with the kernel; None if it computes none.
     """
 
     plan: Plan
     is_gang: bool
+    hands_over: Callable[[PrimOp], bool] | None = None
+
+    def for_form(self, form: Form, target: Target) -> Shape:
+        """The shape for a form of lanes' code, in which XLA may compute some primitives."""
+        return replace(self, hands_over=target.hands_over) if form.processor.in_turn else self
+
+    @property
+    def program(self) -> Program:
+        return self._apart[0]
+
+    @property
+    def errands(self) -> tuple[str, ...]:
+        """Names of the blocks whose primitive XLA computes."""
+        return self._apart[1]
 
     @cached_property
-    def program(self) -> Program:
-        return self.plan.programs.of_a_gang if self.is_gang else self.plan.programs.of_a_lane
+    def _apart(self) -> tuple[Program, tuple[str, ...]]:
+        program = self.plan.programs.of_a_gang if self.is_gang else self.plan.programs.of_a_lane
+        return (program, ()) if self.hands_over is None else set_apart(program, self.hands_over)
 
     @cached_property
     def processor(self) -> Processor:
@@ -158,7 +177,7 @@ class Shape:
             NoKernelError: The program has something that kernels have no code for.
         """
         plan = self.plan
-        options = CodeOptions(processor or self.processor, plan.options.max_steps, counts, checked)
+        options = CodeOptions(processor or self.processor, plan.options.max_steps, counts, checked, self.errands)
         try:
             with plan.as_typed(), jax.ensure_compile_time_eval():
                 return make(self.program, plan.name, self.operands(sums=sums), options)

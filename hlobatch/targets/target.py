@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.program import Program
 from hlobatch.kernels import jit
 from hlobatch.kernels.grid import Grid
@@ -95,7 +96,19 @@ class Target:
         """The number of lanes that run at once in a grid, given the inputs and the memory of each lane."""
         raise NotImplementedError
 
-    def call(self, module: KernelModule, grid: Grid, operands: Sequence[Any], results: Sequence[Any]) -> list[Any]:
+    def hands_over(self, op: PrimOp) -> bool:
+        """Whether XLA computes a primitive, in turn with a kernel whose processor is ``in_turn``."""
+        raise NotImplementedError
+
+    def call(
+        self,
+        module: KernelModule,
+        grid: Grid,
+        operands: Sequence[Any],
+        results: Sequence[Any],
+        *,
+        goes_on: bool = False,
+    ) -> list[Any]:
         """Start a grid as part of a computation that JAX traces; returns its results.
 
         Args:
@@ -103,6 +116,7 @@ class Target:
             grid: The numbers with which it is started.
             operands: Arrays that it reads.
             results: Shapes and dtypes of the arrays that it writes.
+            goes_on: Whether the last operands are those arrays as they are before: the grid goes on with them.
 
         Raises:
             NoKernelError: The code cannot be compiled.

@@ -67,7 +67,7 @@ class Call:
         """The arrays of ``op.vars_out`` in order."""
         arrays, varies = self._given
         with named_by(self.op):
-            return _over_lanes(self.function, varies, self.lanes, arrays)
+            return over_lanes(self.function, varies, self.lanes, arrays)
 
     @property
     def code(self) -> ClosedJaxpr | None:
@@ -91,12 +91,10 @@ class Call:
         if found is None:
             return self.results(), frozenset()
         with named_by(self.op):
-            return _over_lanes(found, [True, *varies], self.lanes, [mask, *arrays]), found.results
+            return over_lanes(found, [True, *varies], self.lanes, [mask, *arrays]), found.results
 
 
-def _over_lanes(
-    function: Callable[..., Sequence[Any]], varies: Sequence[bool], lanes: Any, arrays: Arrays
-) -> list[Any]:
+def over_lanes(function: Callable[..., Sequence[Any]], varies: Sequence[bool], lanes: Any, arrays: Arrays) -> list[Any]:
     """What a function of one lane's arrays gives on arrays of all lanes, which differ in some of them."""
     if any(varies):
         return list(jax.vmap(function, tuple(0 if differs else None for differs in varies))(*arrays))

@@ -12,6 +12,7 @@ import jax
 import numpy as np
 import warps
 
+from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.program import Program
 from hlobatch.kernels import jit
 from hlobatch.kernels.grid import Grid
@@ -32,6 +33,10 @@ MEETING = replace(IN_A_LOOP, lanes_that_meet=32)
 """Such a processor on which 32 lanes meet before dear blocks."""
 CROWDED = replace(MEETING, most_lanes_first=True)
 """The same, with the block at which most lanes wait first."""
+IN_TURN = replace(IN_A_LOOP, in_turn=True, near_bytes=0)
+"""Such a processor whose lanes have XLA compute some primitives."""
+WARPS_IN_TURN = replace(WARPS, in_turn=True)
+"""The same with a warp to each lane."""
 FEW_AT_HAND = replace(IN_A_LOOP, near_bytes=48, own_bytes=64)
 """Such a processor with few frames and arrays near a thread."""
 
@@ -56,19 +61,41 @@ class Threads(Gpu):
     def check(self, module: KernelModule) -> None:
         jit.check_there()
 
-    def call(self, module: KernelModule, grid: Grid, operands: Sequence[Any], results: Sequence[Any]) -> list[Any]:
+    def call(
+        self,
+        module: KernelModule,
+        grid: Grid,
+        operands: Sequence[Any],
+        results: Sequence[Any],
+        *,
+        goes_on: bool = False,
+    ) -> list[Any]:
         compiled = warps.compiled if self.processor.threads_that_meet > 1 else _compiled
         code = compiled(module.text + grid.constants)
 
         def run(*given: Any) -> list[Any]:
             arrays = [np.ascontiguousarray(x) for x in given]
-            arrays += [np.full((*t.shape,), 0x5A, np.uint8).astype(t.dtype) for t in results]  # arbitrary contents
+            if goes_on:
+                arrays += [np.array(x) for x in given[-len(results) :]]
+            else:  # arbitrary contents
+                arrays += [np.full((*t.shape,), 0x5A, np.uint8).astype(t.dtype) for t in results]
             table = (ctypes.c_void_p * len(arrays))(*(x.ctypes.data for x in arrays))
             failed = code.run(ctypes.addressof(table), warps.stacks())
             assert not failed, "threads of a lane have parted"
             return arrays[len(given) :]
 
         return list(jax.pure_callback(run, results, *operands))
+
+
+@contextlib.contextmanager
+def handing_everything_over() -> Iterator[None]:
+    """A context in which XLA computes all primitives that it may, in turn with kernels that are made for that."""
+
+    def is_errand(op: PrimOp) -> bool:
+        return op.code.typed is not None and op.code.is_total and not op.code.has_host_do
+
+    with mock.patch("hlobatch.targets.gpu.target.is_errand", is_errand):
+        yield
 
 
 _compiled = cache(jit.compiled)

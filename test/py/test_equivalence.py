@@ -20,7 +20,18 @@ import numpy as np
 import pytest
 import shares
 from neighbors import share_operations
-from on_threads import CROWDED, FEW_AT_HAND, IN_A_LOOP, MEETING, WARPS, WARPS_WITH_LITTLE, on_threads
+from on_threads import (
+    CROWDED,
+    FEW_AT_HAND,
+    IN_A_LOOP,
+    IN_TURN,
+    MEETING,
+    WARPS,
+    WARPS_IN_TURN,
+    WARPS_WITH_LITTLE,
+    handing_everything_over,
+    on_threads,
+)
 from own_code import HAS_LLVM, WITHOUT, WITHOUT_GANG, checking
 from shares import covering, features
 from typed_once import typed_once  # noqa: F401  # a fixture
@@ -144,6 +155,17 @@ def by_grid(*processors: Processor, in_jit: bool = False, checked: bool = False,
     return there
 
 
+def in_turn(processor: Processor) -> Run:
+    """The program as a kernel for a GPU, with every primitive computed by XLA in turn with it."""
+    run = by_grid(processor, processor, max_stack_depth=24, checked=True)
+
+    def there(program: ZooProgram, batch: int) -> Any:
+        with handing_everything_over():
+            return run(program, batch)
+
+    return there
+
+
 def within_jit(function: Callable[..., Any], arguments: Any) -> Any:
     """A call inside of ``jax.jit``, on its arguments."""
     leaves, structure = jax.tree.flatten(arguments)
@@ -225,6 +247,8 @@ KERNELS: dict[str, Run] = {
     "warps": by_grid(WARPS, WARPS_WITH_LITTLE, max_stack_depth=22, checked=True),
     "warps_inside_jit": by_grid(WARPS, WARPS, in_jit=True, max_stack_depth=DEPTH),
     "meeting": by_grid(MEETING, MEETING, max_stack_depth=23, checked=True),
+    "in_turn": in_turn(IN_TURN),
+    "warps_in_turn": in_turn(WARPS_IN_TURN),
     "crowded": by_grid(CROWDED, CROWDED, max_stack_depth=23, checked=True),
     "gang": by_kernel(dispatch="gang"),
     "gang_checked": by_kernel(dispatch="gang", checked=True, max_stack_depth=1),
@@ -292,6 +316,8 @@ LEFT_TO_THE_NIGHT = (
     "vm_jax",
     "vm_xla",
     "crowded",
+    "in_turn",
+    "warps_in_turn",
 )
 """Executors that do not run all rows in the usual run."""
 

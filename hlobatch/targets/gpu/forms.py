@@ -18,15 +18,18 @@ from hlobatch._jax import Equation
 from hlobatch.analysis.call_frames import CallFrames
 from hlobatch.analysis.cost import block_time, multiplications
 from hlobatch.analysis.machine_flow import repeated_blocks
+from hlobatch.ir.ops import Op, PrimOp
 from hlobatch.ir.program import Program
 from hlobatch.kernels.machine import LEAST_COST_OF_MEETING
-from hlobatch.kernels.processors import CROWDED, MEETING, NVPTX, WARP, Processor
+from hlobatch.kernels.processors import CROWDED, IN_TURN, MEETING, NVPTX, WARP, WARP_IN_TURN, Processor
 from hlobatch.kernels.text import MOST_ELEMENTS_UNROLLED
 from hlobatch.kernels.types import NoKernelError
+from hlobatch.targets.gpu.errands import is_errand
 from hlobatch.targets.target import Form
 from hlobatch.targets.work import FACTORED, FILLS, FUNCTIONS, equations_of
 
 NAMES: Final[dict[str, Processor]] = {"thread": NVPTX, "meeting": MEETING, "crowded": CROWDED, "warp": WARP}
+IN_TURN_NAME: Final = "in_turn"
 """The forms that ``HLOBATCH_OWN_CODE`` may name."""
 
 
@@ -38,9 +41,15 @@ def form_of(program: Program, rules: Forms) -> Form:
     """
     if (name := config.own_code()) is None:
         return rules.of(program)
+    if name == IN_TURN_NAME:
+        return rules.in_turn(program)
     if name not in NAMES:
-        raise NoKernelError(f"HLOBATCH_OWN_CODE is {name!r}, and may be {', '.join(NAMES)}")
+        raise NoKernelError(f"HLOBATCH_OWN_CODE is {name!r}, and may be {', '.join((*NAMES, IN_TURN_NAME))}")
     return Form(NAMES[name], "HLOBATCH_OWN_CODE asks for it")
+
+
+def _unless_errand(op: Op) -> tuple[Op, ...]:
+    return () if isinstance(op, PrimOp) and is_errand(op) else (op,)
 
 
 @final
@@ -74,6 +83,13 @@ class Forms:
         if self.lanes_wait(program):
             return Form(MEETING, "a thread to each lane would wait for others of its warp at several dear blocks")
         return Form(NVPTX, "a thread to each lane computes numbers and small arrays, and seldom waits at dear blocks")
+
+    def in_turn(self, program: Program) -> Form:
+        """The form in which XLA computes some primitives, in turn with threads or warps that run all others."""
+        rest = program.graph.map_blocks(lambda block: block.expand_instructions(_unless_errand))
+        gain = self.gain_of_warps(program.replace(graph=rest))
+        processor = WARP_IN_TURN if gain >= self.gain else IN_TURN
+        return Form(processor, "HLOBATCH_OWN_CODE asks that XLA computes long products, in turn with a kernel")
 
     def gain_of_warps(self, program: Program) -> float:
         """The ratio of sequential operations of a single thread to those of each thread of a warp."""

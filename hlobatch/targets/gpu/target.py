@@ -23,11 +23,13 @@ import jax
 import numpy as np
 
 from hlobatch.analysis.machine_flow import repeated_blocks
+from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.program import Program
 from hlobatch.kernels.grid import KERNEL, Grid
 from hlobatch.kernels.module import KernelModule
 from hlobatch.kernels.processors import NVPTX, Processor
 from hlobatch.targets.gpu import code
+from hlobatch.targets.gpu.errands import is_errand
 from hlobatch.targets.gpu.forms import Forms, form_of
 from hlobatch.targets.lanes import Verdict
 from hlobatch.targets.loop import LoopCosts
@@ -117,11 +119,24 @@ class Gpu(Target):
     def check(self, module: KernelModule) -> None:
         code.needed_library(module.text)
 
-    def call(self, module: KernelModule, grid: Grid, operands: Sequence[Any], results: Sequence[Any]) -> list[Any]:
+    def hands_over(self, op: PrimOp) -> bool:
+        return is_errand(op)
+
+    def call(
+        self,
+        module: KernelModule,
+        grid: Grid,
+        operands: Sequence[Any],
+        results: Sequence[Any],
+        *,
+        goes_on: bool = False,
+    ) -> list[Any]:
         block = self.block(grid.inputs, grid.threads_per_lane)
         sizes = {f"{what}_{axis}": 1 for what in ("grid", "block") for axis in "xyz"}
         sizes |= {"grid_x": -(-grid.threads // block), "block_x": block, "shared_mem_bytes": 0}
-        call = jax.ffi.ffi_call(CALL, results)
+        first = len(operands) - len(results)
+        same = {first + k: k for k in range(len(results))} if goes_on else None
+        call = jax.ffi.ffi_call(CALL, results, input_output_aliases=same)
         places = tuple(np.int32(len(operands) + k) for k in range(len(results)))
         numbers = {name: np.int32(size) for name, size in sizes.items()}
         made = code.ptx(module.text + grid.constants)

@@ -72,7 +72,16 @@ class Tpu(Target):
         del lane_bytes, processor
         return -(-inputs // LANES) * LANES
 
-    def call(self, module: KernelModule, grid: Grid, operands: Sequence[Any], results: Sequence[Any]) -> list[Any]:
+    def call(
+        self,
+        module: KernelModule,
+        grid: Grid,
+        operands: Sequence[Any],
+        results: Sequence[Any],
+        *,
+        goes_on: bool = False,
+    ) -> list[Any]:
+        assert not goes_on, "no primitive is handed over"
         if not self.has_room(grid):
             raise NoKernelError(
                 f"the stacks of {LANES:,} lanes take {LANES * grid.stack_bytes:,} bytes of fast memory, and may take "
