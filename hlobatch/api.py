@@ -81,7 +81,7 @@ def is_batching_disabled() -> bool:
 
 
 def truthy(value: Any) -> Any:
-    """Return a condition unchanged, for programs written for the predecessor.
+    """Return a condition unchanged, for programs written for TFP's ``auto_batching``.
 
     Args:
         value: A scalar, as conditions are in batched code; or, in a dry run, an array of one element.

@@ -93,7 +93,7 @@ class ContextFunction:
 
 @dataclass
 class Context:
-    """Collects the functions of a program, as the predecessor's ``Context`` did.
+    """Collects the functions of a program, as the ``Context`` of TFP's ``auto_batching`` did.
 
     Attributes:
         functions: The functions batched so far.

@@ -1,4 +1,4 @@
-"""The operations of the IR, those of the paper's figures 2 and 4 under the seed's names.
+"""The operations of the IR, those of the paper's figures 2 and 4 under the names of TFP's ``auto_batching``.
 
 Every op answers the same questions: ``uses`` and ``defs`` (names of variables read and written), and terminators
 ``successors`` (names of blocks). No pass asks for a class except where that op is its subject.

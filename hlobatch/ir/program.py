@@ -299,6 +299,7 @@ class Program:
         return (self.main_function(), *self.functions)
 
     def function(self, name: str) -> Function:
+        """The function of a name, none of which is the main one."""
         for function in self.functions:
             if function.name == name:
                 return function

@@ -158,7 +158,7 @@ class Type:
 
     @property
     def tensors(self) -> Any:
-        """The pytree of leaves. The name is that of the seed's data model."""
+        """The pytree of leaves. The name is that of TFP's ``auto_batching``."""
         return jax.tree.unflatten(self.treedef, self.leaves)
 
     @cached_property

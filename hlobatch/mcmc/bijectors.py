@@ -235,7 +235,16 @@ def _correlation_cholesky() -> Bijector:
 
 
 real: Final = Bijector("real", lambda x: (x, jnp.zeros((), x.dtype)), lambda y: y, _same)
+"""A parameter that may be any number, of any shape: the same as None."""
+
 positive: Final = _half_line(0.0, 1.0, "positive")
+"""A parameter above 0, of any shape."""
+
 ordered: Final = _ordered()
+"""Numbers that increase along the last axis, `[..., n]`."""
+
 simplex: Final = _simplex()
+"""Positive numbers that sum to 1 along the last axis, `[..., n]`."""
+
 correlation_cholesky: Final = _correlation_cholesky()
+"""The Cholesky factor of a matrix of correlations, `[..., n, n]`: lower triangular, its rows of norm 1."""

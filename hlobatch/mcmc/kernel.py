@@ -69,7 +69,32 @@ class Kernel(NamedTuple):
 
 
 class Nuts:
-    """The No-U-Turn Sampler, with blackjax's names: see `nuts`."""
+    """The No-U-Turn Sampler as a kernel, with blackjax's names: `nuts(log_density, step_size, inverse_mass_matrix)`.
+
+    It can take the place of `blackjax.nuts`. Chains under `jax.vmap` are lanes, of which none waits for the trajectory
+    of another within a draw. The step size and the metric are not adapted: `mcmc.sample` does that.
+
+    Args:
+        logdensity_fn: The log density of one chain: a pytree of real arrays -> a scalar, up to a constant.
+        step_size: The step size of the integrator, a scalar.
+        inverse_mass_matrix: Variances, `Float[Array, "dim"]`, or covariances, `Float[Array, "dim dim"]`, of the
+            elements of the position, leaf by leaf; or one variance for all.
+        max_num_doublings: The most doublings of a trajectory.
+
+    Returns:
+        `init`, from a position to a state, and `step`, from a key and a state to the next state and statistics.
+
+    Raises:
+        ArgumentError: In a step: the metric does not fit the position.
+
+    Examples:
+        >>> import jax, jax.numpy as jnp
+        >>> from hlobatch import mcmc
+        >>> kernel = mcmc.nuts(lambda x: -0.5 * jnp.sum(x**2), 0.5, jnp.ones(2))
+        >>> state, info = kernel.step(jax.random.key(0), kernel.init(jnp.zeros(2)))
+        >>> state.position.shape, bool(info.is_divergent)
+        ((2,), False)
+    """
 
     def __call__(
         self,
@@ -79,18 +104,7 @@ class Nuts:
         *,
         max_num_doublings: int = 10,
     ) -> Kernel:
-        """The kernel of a log density.
-
-        Args:
-            logdensity_fn: The log density of one chain: a pytree of real arrays -> a scalar, up to a constant.
-            step_size: The step size of the integrator, a scalar.
-            inverse_mass_matrix: Variances, `Float[Array, "dim"]`, or covariances, `Float[Array, "dim dim"]`, of the
-                elements of the position, leaf by leaf.
-            max_num_doublings: The most doublings of a trajectory.
-
-        Returns:
-            `init`, from a position to a state, and `step`, from a key and a state to the next state.
-        """
+        """The kernel of a log density; the class describes the arguments."""
         kernel = self.build_kernel()
 
         def step(key: Array, state: KernelState) -> tuple[KernelState, KernelInfo]:

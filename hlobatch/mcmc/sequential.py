@@ -110,6 +110,9 @@ def smc(  # noqa: PLR0913  # the settings of the sampler
         target_acceptance: The mean acceptance rate that the step size is adapted to, between 0 and 1.
         max_depth: Number of doublings of a trajectory, at most.
 
+    Returns:
+        Draws of all particles, the log evidence, and a record of the temperatures.
+
     Raises:
         ArgumentError: An argument is invalid, or the likelihood of a particle is not a number.
 
