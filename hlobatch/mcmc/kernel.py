@@ -227,4 +227,3 @@ def _value_and_gradient(logdensity_fn: LogDensity, parameters: Parameters) -> Ca
 
 
 nuts: Final = Nuts()
-"""`nuts(logdensity_fn, step_size, inverse_mass_matrix) -> kernel`, in place of `blackjax.nuts`."""
