@@ -4,6 +4,7 @@ Reference:
     Lagarias, "The 3x + 1 problem and its generalizations", American Mathematical Monthly 92, 1985.
 """
 
+from functools import partial
 from typing import Any
 
 import jax
@@ -49,8 +50,8 @@ def everything(result: Any) -> Any:
     return result
 
 
-def batched(size: Size) -> Prepared:
-    return ready.batched(longest, starts(size.inputs), work=work, comparable=everything)
+def batched(size: Size, **options: Any) -> Prepared:
+    return ready.batched(longest, starts(size.inputs), work=work, comparable=everything, **options)
 
 
 def lockstep(size: Size) -> Prepared:
@@ -122,6 +123,11 @@ WORKLOAD = Workload(
         "waits for the slowest at each of its ten numbers."
     ),
     sizes=(Size(1_000, 1_000), Size(1_000, 10_000), Size(10_000, 10_000)),
-    contenders={"hlobatch": batched, "lockstep vmap": lockstep, "numba, serial": serial},
+    contenders={
+        "hlobatch": batched,
+        "hlobatch, without gangs": partial(batched, **ready.without("gangs")),
+        "lockstep vmap": lockstep,
+        "numba, serial": serial,
+    },
     roofline=roofline,
 )

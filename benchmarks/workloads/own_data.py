@@ -136,7 +136,10 @@ WORKLOADS: Final = {
             sizes=(Size(64, 64),),
             contenders={
                 "hlobatch": solutions,
-                "hlobatch, without light_ties": partial(solutions, **ready.without("light_ties")),
+                "hlobatch, without kernels": partial(solutions, **ready.without("kernels")),
+                "hlobatch, without kernels and light_ties": partial(
+                    solutions, **ready.without("kernels", "light_ties")
+                ),
                 "lockstep vmap": solutions_in_lockstep,
             },
             roofline=None,

@@ -141,9 +141,13 @@ def parts_of_a_list(a, n):
 def lists_put_together(a, n):
     items = [x % 10 for x in a if x > 60]
     sums = list(itertools.accumulate(items, max, initial=n))
-    pairs = [x * y for x, y in itertools.combinations(items, 2)]
+    return digest(sums), digest(itertools.chain(items, range(n), [3]))
+
+
+def pairs_of_items(a, n):
+    items = [x % 10 for x in a if x > 60]
     products = itertools.starmap(lambda x, y: x * y, itertools.product(items, range(n % 3)))
-    return digest(sums), sum(pairs), sum(products), digest(itertools.chain(items, range(n), [3]))
+    return sum([x * y for x, y in itertools.combinations(items, 2)]), sum(products)
 
 
 def folded(a, n):
@@ -344,6 +348,7 @@ def merged(a, n):
         gone_over,
         parts_of_a_list,
         lists_put_together,
+        pairs_of_items,
         folded,
         looked_for,
         numbers_of_math,
