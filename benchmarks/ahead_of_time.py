@@ -2,7 +2,7 @@
 
     python -m benchmarks.ahead_of_time cuda fibonacci --inputs 10000 --dispatch kernel
     python -m benchmarks.ahead_of_time tpu  fibonacci
-    python -m benchmarks.ahead_of_time ptxas [WORKLOAD]
+    python -m benchmarks.ahead_of_time ptxas [WORKLOAD] [--forms thread,warp]
 
 XLA's compilers for both run on machines without such devices; the one for NVIDIA's GPUs reads a description of the
 card. They come with packages, each in an environment of its own (Python 3.12 or later; no driver is needed):
@@ -16,7 +16,8 @@ the cycles that the compiler expects of each fusion. For a kernel (`--dispatch k
 and spills that `ptxas` reports, or for a TPU the cycles of a turn in the compiler's schedule.
 
 `ptxas` in place of a platform prints registers, stack and spills for a workload, or for all workloads and samplers, for
-three cards and all forms of lanes' code: a thread to each lane, threads that meet, and a warp to each lane.
+three cards and all forms of lanes' code (`benchmarks/gpu.py`); `near frames` are those of its frames that lie in a
+thread's local memory, `frames` and `scratch` what a lane has in other memory.
 """
 
 from __future__ import annotations
@@ -65,10 +66,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("workload", nargs="?", help="one of benchmarks/kernels.py; fibonacci if none is named")
     parser.add_argument("--inputs", type=int, help="in the batch; as many as the workload has if not given")
     parser.add_argument("--dispatch", default="auto", help="as in hb.batch")
+    parser.add_argument(
+        "--forms", type=lambda text: text.split(","), help="of lanes' code, for ptxas; all if not given"
+    )
     args = parser.parse_args(arguments)
     if args.platform == "ptxas":
         os.environ["JAX_PLATFORMS"] = "cpu"
-        for line in table(args.workload):
+        for line in table(args.workload, args.forms):
             print(line, flush=True)
         return 0
     with tempfile.TemporaryDirectory() as folder:
@@ -193,11 +197,19 @@ def of_tiles(folder: str) -> str:
 
 
 class Code(NamedTuple):
-    """The PTX of a kernel, and the bytes of memory of each lane."""
+    """The PTX of a kernel, and bytes of memory of each lane.
+
+    Attributes:
+        ptx: The code.
+        stack_bytes: Frames in scratch memory.
+        local_bytes: Arrays in scratch memory.
+        near_bytes: Frames in the local memory of its thread.
+    """
 
     ptx: str
     stack_bytes: int
     local_bytes: int
+    near_bytes: int
 
     @classmethod
     def of(cls, traced: Any, inputs: int = 1000) -> Code:
@@ -212,7 +224,12 @@ class Code(NamedTuple):
 
         kernel = device_kernel(traced.plan, target_of("cuda"))
         grid = kernel.grid(kernel.declared_frames, inputs)
-        return cls(code.ptx(kernel.module.text + grid.constants, (8, 0)), grid.stack_bytes, grid.local_bytes)
+        module = kernel.module
+        near = sum(
+            bytes_ * module.near[stack] for bytes_, stack in zip(module.frame_bytes, module.stack_of, strict=True)
+        )
+        made = code.ptx(module.text + grid.constants, (8, 0))
+        return cls(made, grid.stack_bytes, grid.local_bytes, near)
 
 
 class Report(NamedTuple):
@@ -253,24 +270,24 @@ def assembled(ptx: str, card: str) -> Report:
 def header() -> str:
     """The head of a table of reports."""
     cards = " | ".join(f"{card}: registers, stack, spills" for card in CARDS)
-    return f"| workload | {cards} | frames | scratch |\n|---|{'---|' * len(CARDS)}---|---|"
+    return f"| workload | {cards} | near frames | frames | scratch |\n|---|{'---|' * len(CARDS)}---|---|---|"
 
 
 def reported(name: str, code: Code) -> str:
     """A row of the table of reports; memory in bytes of each thread."""
     reports = (assembled(code.ptx, card) for card in CARDS)
     cells = " | ".join(f"{r.registers}, {r.stack:,}, {r.spilled:,}" for r in reports)
-    return f"| {name} | {cells} | {code.stack_bytes:,} | {code.local_bytes:,} |"
+    return f"| {name} | {cells} | {code.near_bytes:,} | {code.stack_bytes:,} | {code.local_bytes:,} |"
 
 
-def table(workload: str | None = None) -> Iterator[str]:
+def table(workload: str | None = None, forms: Sequence[str] | None = None) -> Iterator[str]:
     """The table for a workload, or for all that are measured on a GPU, with a row for each form of lanes' code."""
     from benchmarks.gpu import FORMS, SIZES, in_form
 
     yield header()
     for name in [workload] if workload else SIZES:
         traced = traced_for("cuda", name, None, "kernel")
-        for form in FORMS:
+        for form in forms or FORMS:
             yield reported(f"{name}, {form}", in_form(form, lambda traced=traced: Code.of(traced))())
 
 

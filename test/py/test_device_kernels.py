@@ -25,7 +25,7 @@ from zoo import ZOO, ZooProgram
 
 import hlobatch as hb
 from benchmarks import gpu
-from benchmarks.ahead_of_time import CARDS, Code, assembled, assembler
+from benchmarks.ahead_of_time import CARDS, Code, assembled, assembler, traced_for
 from benchmarks.kernels import CASES, agreement
 from hlobatch.kernels import jit
 from hlobatch.kernels.processors import MEETING, NVPTX, WARP, Processor
@@ -381,11 +381,27 @@ def test_nvidias_assembler_takes_it(program: ZooProgram, form: str, monkeypatch:
 
 
 @needs_assembler
-def test_numbers_take_no_memory() -> None:
+@pytest.mark.parametrize("function", [down, fibonacci])
+def test_numbers_take_no_memory(function) -> None:
     """Of code that computes numbers, all is in registers but for the frames of its stack."""
-    for function in (down, fibonacci):
-        report = assembled(Code.of(kernel(function).trace(NUMBERS)).ptx, "sm_90")
-        assert report.spilled == 0
+    made = Code.of(kernel(function).trace(NUMBERS))
+    report = assembled(made.ptx, "sm_90")
+    assert report.spilled == 0
+    assert report.stack == made.near_bytes
+
+
+@needs_assembler
+@pytest.mark.slow
+@pytest.mark.parametrize("card", CARDS)
+@pytest.mark.parametrize(
+    "workload", ["takeuchi", "queens", "interpreter", "collatz", "mandelbrot", "kd_tree", "quicksort"]
+)
+def test_workloads_take_no_memory_but_for_frames(workload: str, card: str) -> None:
+    """A thread has no local memory but for its frames, and small arrays where the workload has some."""
+    made = gpu.in_form("thread", lambda: Code.of(traced_for("cuda", workload, 100, "kernel")))()
+    report = assembled(made.ptx, card)
+    assert report.spilled == 0
+    assert report.stack - made.near_bytes == {"quicksort": 512, "kd_tree": 16}.get(workload, 0)
 
 
 @pytest.mark.parametrize(("depth", "far"), [(2, 0), (32, 0), (40, 8)])
