@@ -411,12 +411,54 @@ def given_a_quotient(n):
         return -1
 
 
-@pytest.mark.parametrize("checked", [False, True])
-@pytest.mark.parametrize("function", [pushed, never_pushed, pushed_none, given_a_quotient])
-def test_arguments_of_a_call_that_the_program_makes_may_raise(function, checked):
-    """Regression: the trial of the call raised as well, where nothing tests for it."""
-    numbers = NUMBERS[:8]
-    assert hb.batch(function, checked=checked)(numbers).tolist() == [function(n) for n in numbers.tolist()]
+class Purse:
+    def __init__(self, amount):
+        self.amount, self.coins = amount, []
+
+    def take(self):
+        self.amount -= 1
+        return self.coins.pop()
+
+
+def taken_from_none(n):
+    purse = Purse(n)
+    try:
+        purse.take()
+    except IndexError:
+        purse.amount *= 2
+    return purse.amount
+
+
+def an_item(n, place):
+    if n > 5:
+        return 3
+    return (1, 2)[place]
+
+
+def an_item_that_is_not_there(n):
+    try:
+        return an_item(n, 2)
+    except IndexError:
+        return -1
+
+
+@pytest.mark.parametrize(
+    ("function", "checked"),
+    [
+        (pushed, False),
+        (pushed, True),
+        (never_pushed, False),
+        (pushed_none, False),
+        (given_a_quotient, False),
+        (taken_from_none, False),
+        (an_item_that_is_not_there, False),
+    ],
+    ids=lambda value: getattr(value, "__name__", value),
+)
+def test_what_surely_raises_or_computes_what_may_raise_can_be_tried(function, checked):
+    """Regression: the trial of a call raised as well, where nothing tests for it."""
+    batched = hb.batch(function, checked=checked, dispatch="kernel")
+    assert batched(NUMBERS).tolist() == [function(n) for n in NUMBERS.tolist()]
 
 
 def says_much(x, verbose=False):
