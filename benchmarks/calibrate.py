@@ -1,13 +1,14 @@
 """``python -m benchmarks.calibrate [FILE]``: measure this machine, and write the profile that costs follow from.
 
-It takes less than a minute on an otherwise idle machine. With ``HLOBATCH_PROFILE=FILE`` hlobatch uses the profile.
+It takes some two minutes on an otherwise idle machine, most of them for compiling. With ``HLOBATCH_PROFILE=FILE`` hlobatch
+uses the profile.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from datetime import date
 from pathlib import Path
@@ -18,10 +19,11 @@ import jax.numpy as jnp
 import numpy as np
 
 import hlobatch as hb
+from benchmarks.kinds_of_work import all_times
 from benchmarks.measure import interleaved
 from hlobatch.strategy.properties import Properties
 from hlobatch.targets.loop import LoopCosts
-from hlobatch.targets.profile import Profile, server
+from hlobatch.targets.profile import FORMS, Profile, WorkTimes, server
 from hlobatch.targets.registry import target_of
 
 ROUNDS: Final = 9
@@ -30,7 +32,8 @@ LANES_OF_HOSTS: Final = (256, 512, 1024)
 """Numbers of lanes that fill vectors, with a state that stays in the smaller caches."""
 LANES_OF_DEVICES: Final = tuple(4**n for n in range(5, 11))
 """Numbers of lanes up to a million: a device computes thousands of lanes at a time."""
-MEASURED: Final = tuple(field.name for field in fields(Profile) if field.type != "str")
+MEASURED: Final = tuple(field.name for field in fields(Profile) if field.type != "str" and field.name not in FORMS)
+TITLES: Final = ("by itself", "in a gang", "in XLA's loop")
 FOLLOWS: Final = ("step_operations", "cheap_operations", "test_operations")
 
 
@@ -165,25 +168,50 @@ def profile() -> Profile:
     times = [turns.measured() for turns in all_turns]
     measured: dict[str, Any] = operations_and_kernels(all_turns, times)
     if target.is_host:
-        measured |= caches()
+        measured |= caches() | all_times()
     else:
         measured |= {"test_ns": test(), "busy_lanes": busy(lanes, times)}
     if target.divides and target.threads > 1:
         measured["thread_ns"] = thread()
-    absurd = [name for name, value in measured.items() if value <= 0]
+    absurd = [name for name, value in numbers_of(measured) if value <= 0]
     if absurd:
         raise BusyError(f"more work took less time ({', '.join(absurd)}): measure while the machine does nothing else")
-    rounded = {name: value if isinstance(value, int) else float(f"{value:.3g}") for name, value in measured.items()}
+    rounded = {name: _rounded(value) for name, value in measured.items()}
     return Profile(platform, jax.devices()[0].device_kind, date.today().isoformat(), jax.__version__, **rounded)
 
 
+def numbers_of(measured: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    """The measured numbers, by names that say the form of a run, too."""
+    for name, value in measured.items():
+        if isinstance(value, WorkTimes):
+            yield from ((f"{kind} in {name}", time) for kind, time in vars(value).items())
+        else:
+            yield name, value
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, WorkTimes):
+        return WorkTimes(**{kind: _rounded(time) for kind, time in vars(value).items()})
+    return value if isinstance(value, int) else float(f"{value:.3g}")
+
+
 def report(measured: Profile) -> str:
-    """A table of the profile beside that of the server on which the rules were tried, and of the costs that follow."""
+    """Tables of the profile beside that of the server on which the rules were tried, and of the costs that follow."""
     rows = [("", "this machine", "the server")]
     rows += [(name, *(_said(getattr(p, name)) for p in (measured, server()))) for name in MEASURED]
     costs = LoopCosts(measured), LoopCosts(server())
     rows += [(name, *(_said(getattr(c, name)) for c in costs)) for name in FOLLOWS]
-    return "\n".join(f"{name:24s} {mine:>14s} {theirs:>14s}" for name, mine, theirs in rows)
+    lines = [f"{name:24s} {mine:>14s} {theirs:>14s}" for name, mine, theirs in rows]
+    return "\n".join([*lines, "", *work_table(measured)])
+
+
+def work_table(measured: Profile) -> list[str]:
+    """The lines of a table of the times of kinds of work in each form, those of the server in parentheses."""
+    lines = ["nanoseconds of a lane for one …", f"{'':16s}" + "".join(f"{title:>22s}" for title in TITLES)]
+    for kind in (field.name for field in fields(WorkTimes)):
+        times = [[getattr(getattr(p, form), kind, None) for p in (measured, server())] for form in FORMS]
+        lines.append(f"{kind:16s}" + "".join(f"{f'{_said(mine)} ({_said(theirs)})':>22s}" for mine, theirs in times))
+    return lines
 
 
 def _said(value: float | None) -> str:

@@ -20,6 +20,36 @@ from hlobatch.diagnostics import ProfileError
 PROFILES: Final = Path(__file__).with_name("profiles")
 
 
+FORMS: Final = ("lane", "gang", "loop")
+"""The forms of a run: a lane by itself, lanes in gangs, and XLA's loop over all lanes."""
+
+
+@final
+@dataclass(frozen=True)
+class WorkTimes:
+    """Nanoseconds that kinds of work take one lane in one form, each measured alone, among lanes that are all busy.
+
+    Attributes:
+        number: An operation on one number.
+        function: An exponential function of one number.
+        wide: An operation on an element of an array.
+        product: A multiplication in a product with a matrix that all lanes share.
+        read: A read by index.
+        update: An update by index.
+        saved: Pushing or popping an element.
+        factorization: A Cholesky factorization of a small matrix.
+    """
+
+    number: float
+    function: float
+    wide: float
+    product: float
+    read: float
+    update: float
+    saved: float
+    factorization: float
+
+
 @final
 @dataclass(frozen=True)
 class Profile:
@@ -38,6 +68,9 @@ class Profile:
             device itself runs the loop.
         busy_lanes: Lanes that keep the machine busy, however little each does; 0 if a few vectors of lanes do.
         core_bytes: Size in bytes of the largest cache that each core has for itself.
+        lane: Times of kinds of work in a lane by itself.
+        gang: Times of kinds of work in a gang.
+        loop: Times of kinds of work in XLA's loop.
     """
 
     platform: str
@@ -50,6 +83,9 @@ class Profile:
     test_ns: float | None = None
     busy_lanes: int = 0
     core_bytes: int | None = None
+    lane: WorkTimes | None = None
+    gang: WorkTimes | None = None
+    loop: WorkTimes | None = None
 
     def __post_init__(self) -> None:
         for field in fields(self):  # `field.type` is a string, since annotations are not evaluated
@@ -72,7 +108,7 @@ class Profile:
         known = {field.name for field in fields(cls)}
         if not isinstance(given, dict) or not given.keys() <= known or "platform" not in given:
             raise ProfileError(f"{path} is no profile: it has {_found(given, known)}", help=_REMEDY)
-        return cls(**given)
+        return cls(**given | {form: _times(form, given[form]) for form in FORMS if form in given})
 
     def write(self, path: Path) -> None:
         """Write the profile to a file, without what was not measured."""
@@ -90,6 +126,23 @@ class Profile:
         if time is None or self.operation_ns is None:
             return server().operations(quantity)
         return float(time / self.operation_ns)
+
+    def relative(self, form: str, kind: str) -> float | None:
+        """The time of a kind of work in a form, relative to an operation of a lane by itself; None if unmeasured.
+
+        Args:
+            form: One of ``FORMS``.
+            kind: The name of an attribute of ``WorkTimes``.
+        """
+        times = getattr(self, form)
+        return None if times is None or self.lane is None else float(getattr(times, kind) / self.lane.number)
+
+    @property
+    def turns_slower(self) -> float:
+        """How many times as many operations of a lane by itself a turn of XLA's loop takes as on the server."""
+        pairs = [(each.kernel_ns, each.lane and each.lane.number) for each in (self, server())]
+        here, there = (turn / number if turn and number else None for turn, number in pairs)
+        return here / there if here and there else 1.0
 
 
 _REMEDY: Final = "make one with `python -m benchmarks.calibrate FILE`, or unset HLOBATCH_PROFILE"
@@ -111,8 +164,18 @@ _WANTED: Final[dict[Any, _Wanted]] = {
     "int": _Wanted("a whole number", lambda v: _is_number(v, int) and v >= 0),
     "int | None": _Wanted("a whole number above zero", lambda v: v is None or (_is_number(v, int) and v > 0)),
     "float | None": _Wanted("a number above zero", lambda v: v is None or (_is_number(v, int, float) and v > 0)),
+    "WorkTimes | None": _Wanted("times of kinds of work", lambda v: v is None or isinstance(v, WorkTimes)),
 }
 """For each annotation of an attribute, the check of its value."""
+
+
+def _times(form: str, given: Any) -> WorkTimes:
+    """The times of a form in a file."""
+    kinds = [field.name for field in fields(WorkTimes)]
+    is_complete = isinstance(given, dict) and sorted(given) == sorted(kinds)
+    if not is_complete or not all(map(_WANTED["float | None"].holds, given.values())):
+        raise ProfileError(f"`{form}` of a profile is a number above zero for each of {', '.join(kinds)}", help=_REMEDY)
+    return WorkTimes(**given)
 
 
 def _found(given: Any, known: set[str]) -> str:

@@ -361,7 +361,7 @@ def test_not_chosen_for_functions_without_a_library() -> None:
 
     program = hb.batch(repeated).trace(np.ones(9, np.float32)).plan.programs.of_a_lane
     assert LaneCosts().judge(program).is_gang
-    assert not LaneCosts(gang_function=1).judge(program).is_gang
+    assert not LaneCosts().without_vector_functions.judge(program).is_gang
 
 
 # Instructions

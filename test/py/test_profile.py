@@ -10,12 +10,14 @@ import jax.numpy as jnp
 import pytest
 
 import hlobatch as hb
-from benchmarks import calibrate
+from benchmarks import calibrate, kinds_of_work
 from hlobatch.targets.cpu import processor
+from hlobatch.targets.lanes import LaneCosts
 from hlobatch.targets.loop import LoopCosts
-from hlobatch.targets.profile import PROFILES, Profile, h100, own, server
+from hlobatch.targets.profile import FORMS, PROFILES, Profile, WorkTimes, h100, own, server
 from hlobatch.targets.registry import target_of
 
+TIMES = WorkTimes(0.25, 8.0, 0.03, 0.1, 1.5, 0.3, 0.15, 400.0)
 SLOW_KERNELS = replace(server(), kernel_ns=10 * (server().kernel_ns or 0))
 
 
@@ -48,6 +50,11 @@ def test_a_profile_is_written_and_read(profile: Profile, tmp_path: Path) -> None
         ('{"platform": "cpu", "operation_ns": NaN}', "not nan"),
         ('{"platform": "cpu", "busy_lanes": -1}', "`busy_lanes` of a profile is a whole number, not -1"),
         ('{"platform": "cpu", "busy_lanes": false}', "not False"),
+        (
+            '{"platform": "cpu", "lane": 3}',
+            "`lane` of a profile is a number above zero for each of number, function, wide",
+        ),
+        ('{"platform": "cpu", "loop": {"number": 1}}', "`loop` of a profile is a number above zero for each of number"),
         ('{"platform": "cpu", "core_bytes": 1.5}', "`core_bytes` of a profile is a whole number above zero, not 1.5"),
     ],
 )
@@ -102,6 +109,57 @@ def test_what_runs_follows_from_the_profile(tmp_path: Path, monkeypatch: pytest.
     assert jnp.allclose(result, expected)
 
 
+def test_costs_of_lanes_follow_from_the_profile() -> None:
+    """On the server they are the fitted ones; elsewhere each changes with what was measured of it, per operation."""
+    fitted, there = LaneCosts(), server()
+    assert LaneCosts.of(there) == LaneCosts.of(Profile("cpu")) == fitted
+    assert there.lane
+    assert there.loop
+    slow = replace(
+        there, loop=replace(there.loop, read=3 * there.loop.read, factorization=2 * there.loop.factorization)
+    )
+    costs = LaneCosts.of(slow)
+    assert (costs.lane, costs.gang) == (fitted.lane, fitted.gang)
+    assert costs.loop.read == pytest.approx(3 * fitted.loop.read)
+    assert costs.loop.call == pytest.approx(2 * fitted.loop.call)
+    assert costs.loop.update == fitted.loop.update
+    twice = LaneCosts.of(replace(there, lane=replace(there.lane, number=2 * there.lane.number)))
+    assert twice.lane.number == 1
+    assert twice.gang.function == pytest.approx(fitted.gang.function / 2)
+    assert twice.turn == pytest.approx(fitted.turn / 2)
+
+
+def test_choices_of_forms_follow_from_the_profile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where gangs compute slowly, lanes of the same program do not run in gangs."""
+
+    def is_gang() -> bool:
+        args = jnp.linspace(1, 2, 100), jnp.arange(100)
+        traced = hb.batch(lambda x, n: rooted(x, n)).trace(*args)
+        return target_of("cpu").judge(traced.plan.programs.of_a_lane).is_gang
+
+    assert is_gang()
+    there = server()
+    assert there.gang
+    slow = WorkTimes(**{kind: 50 * time for kind, time in vars(there.gang).items()})
+    replace(there, gang=slow).write(tmp_path / "it.json")
+    monkeypatch.setenv("HLOBATCH_PROFILE", str(tmp_path / "it.json"))
+    assert not is_gang()
+
+
+def rooted(x: Any, n: Any) -> Any:
+    while n > 0:
+        x, n = 0.5 * (x + 2.0 / x), n - 1
+    return x
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", FORMS)
+def test_each_kind_of_work_is_measured(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More work of a kind takes longer, in each form; with few rounds, since other programs run."""
+    monkeypatch.setattr(kinds_of_work, "ROUNDS", 10)
+    assert min(vars(kinds_of_work.times_of(form)).values()) > 0
+
+
 def test_what_was_not_measured_is_as_on_the_server() -> None:
     unknown = LoopCosts(Profile("tpu", busy_lanes=65_536))
     known = LoopCosts(server())
@@ -132,6 +190,7 @@ def measured_as(monkeypatch: pytest.MonkeyPatch, operation: float, step: float) 
 
     monkeypatch.setattr(calibrate, "interleaved", once)
     monkeypatch.setattr(calibrate.Turns, "per_turn", per_turn)
+    monkeypatch.setattr(calibrate, "all_times", lambda: {"lane": TIMES, "loop": TIMES})
 
 
 def test_calibration_finds_what_a_machine_takes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,6 +205,7 @@ def test_calibration_finds_what_a_machine_takes(tmp_path: Path, monkeypatch: pyt
     assert found.operation_ns == pytest.approx(0.02, rel=0.01)
     assert found.kernel_ns == pytest.approx(300, rel=0.01)
     assert found.thread_ns == pytest.approx(10_000)
+    assert (found.lane, found.gang, found.loop) == (TIMES, None, TIMES)
 
 
 def test_calibration_says_that_the_machine_is_busy(
@@ -174,6 +234,7 @@ def test_calibration_prints_every_quantity() -> None:
     quantities = {f.name for f in fields(Profile)} - {"platform", "machine", "measured", "jax"}
     assert all(name in text for name in quantities)
     assert "not measured" in text
+    assert all(kind.name in text for kind in fields(WorkTimes))
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,13 @@ from hlobatch.targets.target import Target
 
 def cpu() -> Target:
     """The target of this machine's CPU, with the cores that this process may use now."""
+    profile = own("cpu") or server()
+    lanes = LaneCosts.of(profile)
     return Target(
         "cpu",
-        LoopCosts(own("cpu") or server()),
+        LoopCosts(profile),
         CPU,
-        LaneCosts() if has_library() else LaneCosts(gang_function=1),
+        lanes if has_library() else lanes.without_vector_functions,
         is_host=True,
         divides=True,
         threads=processor.cores(),
