@@ -1,7 +1,7 @@
 """``python -m benchmarks.calibrate [FILE]``: measure this machine, and write the profile that costs follow from.
 
-It takes some two minutes on an otherwise idle machine, most of them for compiling. With ``HLOBATCH_PROFILE=FILE`` hlobatch
-uses the profile.
+It takes some two minutes on an otherwise idle machine, most of them for compiling. With
+``HLOBATCH_PROFILE=FILE`` hlobatch uses the profile.
 """
 
 from __future__ import annotations

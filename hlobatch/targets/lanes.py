@@ -104,7 +104,8 @@ class LaneCosts:
     @classmethod
     def of(cls, profile: Profile) -> LaneCosts:
         """The costs on a machine, from its measurements."""
-        return cls(*(rates(form, profile) for form in FORMS), turn=cls.turn * profile.turns_slower)
+        lane, gang, loop = (rates(form, profile) for form in FORMS)
+        return cls(lane, gang, loop, turn=cls.turn * profile.turns_slower)
 
     @property
     def without_gangs(self) -> LaneCosts:
