@@ -13,22 +13,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import jax
 import numpy as np
+from jax import Array
 
 from hlobatch.mcmc.chains import Chain, Limits
 from hlobatch.mcmc.nuts import Point
 from hlobatch.mcmc.programs import PIECE, Programs
 from hlobatch.mcmc.windows import windows
-from hlobatch.typing import ArrayLike, DType, PyTree
+from hlobatch.typing import ArrayLike, DType, Function, PyTree
 
 
 def compile_ahead(
     programs: Programs,
     keep: Callable[[ArrayLike], PyTree],
-    key: Any,
+    key: Array,
     data: PyTree,
     *,
     chains: int,
@@ -55,7 +55,7 @@ def compile_ahead(
     keys, made = _type(key.dtype, chains), _type(np.int32, chains)
     with ThreadPoolExecutor() as pool:
 
-        def beside(function: Callable[..., Any], *args: Any) -> Any:
+        def beside(function: Function, *args: PyTree) -> PyTree:
             """Have another thread compile a jitted function; returns the types of its results."""
             if not isinstance(function, jax.stages.Wrapped):
                 return jax.eval_shape(function, *args)
@@ -75,6 +75,6 @@ def compile_ahead(
         programs.advance.trace(begun, noise, made, made, limits, scale, data).lower().compile()
 
 
-def _type(dtype: DType, *shape: int) -> Any:
+def _type(dtype: DType, *shape: int) -> ArrayLike:
     """What JAX takes in place of an array of a dtype and a shape."""
     return jax.ShapeDtypeStruct(shape, dtype)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -19,9 +19,9 @@ import hlobatch as hb
 from hlobatch.mcmc.compiling import quickly_compiled
 from hlobatch.mcmc.nuts import FlatLogDensity, Point, select
 from hlobatch.mcmc.step_size import Search, Start, StepSize, begun, searching
-from hlobatch.typing import PyTree
+from hlobatch.typing import ArrayLike, PyTree
 
-Begin = Callable[[Point, Any, Array, Array, Any], tuple[Point, StepSize]]
+Begin = Callable[[Point, ArrayLike, Array, Array, PyTree], tuple[Point, StepSize]]
 """`(points, tried, momenta, scale, data)` -> the points of chains, and their step sizes; of the momenta,
 `Float[Array, "chains rows dim"]`, the first row is used."""
 
@@ -72,7 +72,7 @@ def make_begin(log_density: FlatLogDensity, *, followed: bool, data_axis: int | 
     if not followed:
         value_and_grad = jax.value_and_grad(log_density)
 
-        def begin(point: Point, tried: Array, momenta: Array, scale: Array, data: PyTree) -> Any:
+        def begin(point: Point, tried: Array, momenta: Array, scale: Array, data: PyTree) -> tuple[Point, StepSize]:
             momentum = momenta[0]
 
             def further(beginning: Beginning) -> Beginning:
@@ -87,7 +87,7 @@ def make_begin(log_density: FlatLogDensity, *, followed: bool, data_axis: int | 
     of_lane = make_begin_in_lane(log_density, followed=True)
 
     @partial(hb.batch, in_axes=in_axes)
-    def in_lanes(point: Point, tried: Array, momenta: Array, scale: Array, data: PyTree) -> Any:
+    def in_lanes(point: Point, tried: Array, momenta: Array, scale: Array, data: PyTree) -> tuple[Point, StepSize]:
         return of_lane(point, tried, momenta[0], scale, data)
 
     return in_lanes
@@ -103,7 +103,7 @@ def make_begin_in_lane(log_density: FlatLogDensity, *, followed: bool) -> Callab
     value_and_grad = jax.value_and_grad(hb.batch(log_density) if followed else log_density)
 
     @hb.batch
-    def of_lane(point: Point, tried: Array, momentum: Array, scale: Array, data: PyTree) -> Any:
+    def of_lane(point: Point, tried: Array, momentum: Array, scale: Array, data: PyTree) -> tuple[Point, StepSize]:
         beginning = from_where(point, tried)
         while not beginning.search.is_found:
             position = beginning.next(momentum, scale)

@@ -7,18 +7,17 @@ fast. LLVM need not optimize functions that are called only a few times in a run
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from typing import Any, Final
 
 import jax
+
+from hlobatch.typing import Function
 
 OLDER_EMITTERS: Final[dict[str, Any]] = {"xla_cpu_use_fusion_emitters": False, "xla_backend_optimization_level": 2}
 NOT_OPTIMIZED: Final[dict[str, Any]] = {"xla_cpu_use_fusion_emitters": False, "xla_backend_optimization_level": 0}
 
 
-def quickly_compiled(
-    function: Callable[..., Any], *, runs_seldom: bool = False, static: tuple[str, ...] = ()
-) -> Callable[..., Any]:
+def quickly_compiled(function: Function, *, runs_seldom: bool = False, static: tuple[str, ...] = ()) -> Function:
     """Returns a jitted function that compiles quickly.
 
     Args:

@@ -7,7 +7,7 @@ one becomes functions of that program, and its gradient goes forward and back in
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import jax
 from jax import Array
@@ -20,7 +20,7 @@ LogDensity: TypeAlias = Callable[..., ArrayLike]
 """A user's log density: parameters, and data behind them, -> a scalar, up to a constant."""
 
 
-def is_followed(log_density: Callable[[Array, PyTree], Array], position: Any, data: PyTree) -> bool:
+def is_followed(log_density: Callable[[Array, PyTree], Array], position: PyTree, data: PyTree) -> bool:
     """Whether lanes have to run a log density, since JAX cannot trace it, or it calls a batched function.
 
     Args:

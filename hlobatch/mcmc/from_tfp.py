@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from hlobatch.mcmc.model import Model
-from hlobatch.typing import PyTree
+from hlobatch.typing import ArrayLike, PyTree
 
 
 def from_tfp(joint: Any) -> Model:
@@ -32,7 +32,7 @@ def from_tfp(joint: Any) -> Model:
     draw = joint.sample_unpinned if hasattr(joint, "sample_unpinned") else joint.sample  # with data pinned, or without
     like = jax.eval_shape(lambda key: bijector.inverse(draw(seed=key)), jax.random.key(0))
 
-    def log_density(unconstrained: PyTree) -> Any:
+    def log_density(unconstrained: PyTree) -> ArrayLike:
         return joint.unnormalized_log_prob(bijector.forward(unconstrained)) + bijector.forward_log_det_jacobian(
             unconstrained
         )

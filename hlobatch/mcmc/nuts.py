@@ -128,7 +128,7 @@ class Trajectory(NamedTuple):
     turning: Array
 
 
-Transition = Callable[[Point, Noise, Array, Array, Any], tuple[Point, Tally, Array]]
+Transition = Callable[[Point, Noise, Array, Array, PyTree], tuple[Point, Tally, Array]]
 
 
 def make_transition(log_density: FlatLogDensity, max_depth: int, *, followed: bool = False) -> Transition:

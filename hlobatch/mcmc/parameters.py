@@ -11,10 +11,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jax.tree_util import PyTreeDef
 
 from hlobatch.mcmc.bijectors import Bijector, real
+from hlobatch.mcmc.density import LogDensity
 from hlobatch.mcmc.errors import ArgumentError
-from hlobatch.typing import DType, PyTree
+from hlobatch.typing import ArrayLike, DType, PyTree
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,7 @@ class Parameters:
         dtype: The dtype of a position.
     """
 
-    structure: Any
+    structure: PyTreeDef
     names: tuple[str, ...]
     shapes: tuple[tuple[int, ...], ...]
     bijectors: tuple[Bijector, ...]
@@ -57,7 +59,7 @@ class Parameters:
         ]
         return jnp.concatenate(parts)
 
-    def at(self, position: Array) -> tuple[Any, Array]:
+    def at(self, position: Array) -> tuple[PyTree, Array]:
         """The parameters at a position, and the logarithm of the Jacobian's determinant."""
         leaves, log_det, start = [], jnp.zeros((), position.dtype), 0
         for bijector, shape, size in zip(self.bijectors, self._unconstrained, self.sizes, strict=True):
@@ -67,7 +69,7 @@ class Parameters:
             start += size
         return jax.tree.unflatten(self.structure, leaves), log_det
 
-    def log_density(self, function: Callable[..., Any]) -> Callable[[Array, PyTree], Array]:
+    def log_density(self, function: LogDensity) -> Callable[[Array, PyTree], Array]:
         """The log density of a position and data, given a function of parameters and, if there are data, of these."""
 
         def of_position(position: Array, data: PyTree) -> Array:
@@ -77,7 +79,7 @@ class Parameters:
         return of_position
 
 
-def scalar(value: Any, dtype: DType) -> Array:
+def scalar(value: ArrayLike, dtype: DType) -> Array:
     """Returns the result of a log density as a number of this dtype; an error if it is no number."""
     if value is None:
         raise ArgumentError("the log density gives None.", help="end it with `return` and its value.")

@@ -24,7 +24,7 @@ from hlobatch.mcmc.kept import kept
 from hlobatch.mcmc.metric import Moments, balanced, factor, identity, no_moments, with_draws
 from hlobatch.mcmc.nuts import Noise
 from hlobatch.mcmc.parameters import Parameters
-from hlobatch.typing import PyTree
+from hlobatch.typing import ArrayLike, PyTree
 
 PIECE: Final = 25
 """Draws of each chain that are summed at a time: most windows are multiples of it."""
@@ -76,9 +76,9 @@ class Programs:
     """
 
     begin: Begin
-    noise: Callable[[Array, Any, int], Noise]
+    noise: Callable[[Array, ArrayLike, int], Noise]
     advance: hb.BatchedFunction[..., tuple[Chain, Drawn]]
-    learn: Callable[[Moments, Any, Any], tuple[Moments, Array]]
+    learn: Callable[[Moments, ArrayLike, ArrayLike], tuple[Moments, Array]]
     nothing_learned: Callable[[int], tuple[Moments, Array]]
     compiled: set[Hashable] = field(default_factory=set)
 
@@ -113,13 +113,13 @@ class Programs:
         of_draws = self.noise(of_chains, np.arange(chains, dtype=np.int32), rows).key
         return keys_of(np.asarray(jax.random.key_data(of_draws))[:, 0])
 
-    def momenta(self, keys: Array, number: Any, rows: int) -> Array:
+    def momenta(self, keys: Array, number: ArrayLike, rows: int) -> Array:
         """The momenta of each chain's draws from these numbers on; negative numbers belong to no draw."""
         return self.noise(keys, number, rows).momentum
 
 
 @kept
-def is_followed_for(log_density: LogDensity, parameters: Parameters, data_types: Any, shared_data: bool) -> bool:
+def is_followed_for(log_density: LogDensity, parameters: Parameters, data_types: PyTree, shared_data: bool) -> bool:
     """Returns whether lanes have to run a log density of parameters and data."""
     structure, types = data_types
     shapes = [jax.ShapeDtypeStruct(shape if shared_data else shape[1:], dtype) for shape, dtype in types]
@@ -177,7 +177,7 @@ def what_to_keep(
     The second result is the pytree of one draw, with shapes and dtypes.
     """
 
-    def taken(position: Array) -> Any:
+    def taken(position: Array) -> PyTree:
         tree, _ = parameters.at(position)  # gradients may follow it
         return tree if postprocess is None else postprocess(tree)
 

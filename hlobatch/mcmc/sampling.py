@@ -218,7 +218,7 @@ def first_state(
     def momenta(keys: Array, number: int) -> Array:
         return programs.momenta(keys, np.full(count, number, np.int32), rows)
 
-    def begin(keys: Array, point: Point, tried: Any) -> tuple[Point, StepSize]:
+    def begin(keys: Array, point: Point, tried: Array) -> tuple[Point, StepSize]:
         return programs.begin(point, tried, momenta(keys, -1), scale, data)
 
     point, step = started(given, keys, momenta, begin)

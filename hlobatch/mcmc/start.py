@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from numpy.typing import NDArray
 
 from hlobatch.mcmc.checks import checked_count
 from hlobatch.mcmc.compiling import quickly_compiled
@@ -18,7 +19,7 @@ from hlobatch.mcmc.kept import kept
 from hlobatch.mcmc.nuts import Point
 from hlobatch.mcmc.parameters import Parameters, describe
 from hlobatch.mcmc.step_size import StepSize
-from hlobatch.typing import PyTree
+from hlobatch.typing import ArrayLike, PyTree
 
 TRIES: Final = 100
 """Most tries of a chain that starts at random (Stan's choice)."""
@@ -26,7 +27,7 @@ TRIES: Final = 100
 Momenta = Callable[[Array, int], Array]
 """Keys of chains, and a draw number that is not used -> standard normals, `Float[Array, "chains rows dim"]`."""
 
-Begin = Callable[[Array, Point, Any], tuple[Point, StepSize]]
+Begin = Callable[[Array, Point, ArrayLike], tuple[Point, StepSize]]
 """Keys, points, and positions to try where a point has no finite density -> points, and first step sizes."""
 
 
@@ -63,7 +64,7 @@ class Given:
         jitter = np.asarray(self.jitter, self.parameters.dtype)
         return positions_around(None, self.parameters)(self.init, jitter, momenta(keys, -2 - again))
 
-    def of(self, chain: int, keys: Array) -> Any:
+    def of(self, chain: int, keys: Array) -> PyTree:
         """The user's parameters for a chain."""
         if callable(self.init):
             return self.init(keys[chain])
@@ -74,19 +75,19 @@ _others: Final = jax.jit(jax.vmap(jax.random.fold_in, (0, None)))
 
 
 @kept
-def positions_of(init: Callable[[Array], Any], parameters: Parameters) -> Callable[[Array], Array]:
+def positions_of(init: Callable[[Array], PyTree], parameters: Parameters) -> Callable[[Array], Array]:
     """Returns a function from keys to positions, by the user's function."""
     return quickly_compiled(jax.vmap(lambda key: parameters.position(init(key))), runs_seldom=True)
 
 
 @kept
-def positions_at(_: None, parameters: Parameters) -> Callable[[Any], Array]:
+def positions_at(_: None, parameters: Parameters) -> Callable[[PyTree], Array]:
     """Returns a function from the parameters of each chain to positions."""
     return quickly_compiled(jax.vmap(parameters.position), runs_seldom=True)
 
 
 @kept
-def positions_around(_: None, parameters: Parameters) -> Callable[[Any, Any, Array], Array]:
+def positions_around(_: None, parameters: Parameters) -> Callable[[PyTree, ArrayLike, Array], Array]:
     """Returns a function from the parameters of one chain, a distance, and normals, to positions within that distance.
 
     The normals are made into uniform numbers, since XLA takes long to compile the drawing of others.
@@ -166,14 +167,19 @@ def unknown(positions: Array) -> Point:
     return Point(positions, *jax.device_put((value, gradient, value)))
 
 
-def _is_finite(point: Point) -> Any:
+def _is_finite(point: Point) -> NDArray[np.bool_]:
     """Whether each chain has a finite density and gradient, `Bool[ndarray, "chains"]`."""
     arrays = (point.position, np.asarray(point.log_density)[:, None], point.gradient)
-    return np.logical_and.reduce([np.isfinite(np.asarray(array)).all(axis=-1) for array in arrays])
+    finite: NDArray[np.bool_] = np.logical_and.reduce([np.isfinite(np.asarray(x)).all(axis=-1) for x in arrays])
+    return finite
 
 
 def _explained(
-    point: Point, given: Callable[[int], Any], parameters: Parameters, evaluate: Callable[[Any], Point], tries: int
+    point: Point,
+    given: Callable[[int], PyTree],
+    parameters: Parameters,
+    evaluate: Callable[[PyTree], Point],
+    tries: int,
 ) -> InitialValueError:
     """The error for the first chain that cannot start, with the parameters that are the cause."""
     good = _is_finite(point)
@@ -213,7 +219,7 @@ def _shown(value: Any) -> str:
 
 
 def _cured_by(
-    point: Point, chain: int, other: int, parameters: Parameters, evaluate: Callable[[Any], Point]
+    point: Point, chain: int, other: int, parameters: Parameters, evaluate: Callable[[PyTree], Point]
 ) -> tuple[str, ...]:
     """The parameter whose value in a chain that can start would let the other one start; empty if there is no such."""
     start = 0
@@ -226,7 +232,7 @@ def _cured_by(
     return ()
 
 
-def _names(parameters: Parameters, bad: Any) -> tuple[str, ...]:
+def _names(parameters: Parameters, bad: NDArray[np.bool_]) -> tuple[str, ...]:
     """The names of the parameters to which these elements of a position belong."""
     parts = np.split(bad, np.cumsum(parameters.sizes)[:-1])
     return tuple(name for name, part in zip(parameters.names, parts, strict=True) if part.any())
