@@ -17,6 +17,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
+from hlobatch.frontend.nodes import Tree, located
+from hlobatch.frontend.scopes import root_of
 from hlobatch.frontend.straight_line import TEMPORARY
 from hlobatch.frontend.syntax import helper, literal, load
 from hlobatch.frontend.whole_function import WholeLowering
@@ -199,3 +201,29 @@ class ConditionLowering:
 def _is_looked_up(node: ast.expr) -> bool:
     """Whether an expression has a lookup or a call, which may fail."""
     return any(isinstance(part, (ast.Subscript, ast.Call)) for part in ast.walk(node))
+
+
+def called_on_each(node: Tree) -> Tree:
+    """A method call on one of two variables, as a choice between two calls; any other node unchanged.
+
+    ::
+
+        (a if c else b).add(x)    ==>    a.add(x) if c else b.add(x)
+
+    So each call may change its own variable, and find a method of its own.
+    """
+    match node:
+        case ast.Call(ast.Attribute(ast.IfExp(test, one, other), name)) if _are_parts(one, other):
+            calls = (_method_call(side, name, node) for side in (one, other))
+            return located(ast.IfExp(test, *calls), node)  # type: ignore[return-value]
+    return node
+
+
+def _are_parts(*nodes: ast.expr) -> bool:
+    """Whether expressions are variables or parts of such."""
+    return all(isinstance(root_of(node), ast.Name) for node in nodes)
+
+
+def _method_call(value: ast.expr, name: str, node: ast.Call) -> ast.expr:
+    """The call of a method; it stands where its object does, so that facts tell it from the other."""
+    return located(ast.Call(located(ast.Attribute(value, name, ast.Load()), value), node.args, node.keywords), value)

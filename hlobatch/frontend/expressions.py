@@ -23,7 +23,7 @@ from hlobatch.frontend import special_methods
 from hlobatch.frontend.callees import Called, static_value
 from hlobatch.frontend.changes import Change, is_change
 from hlobatch.frontend.comprehensions import with_items
-from hlobatch.frontend.conditions import ConditionLowering
+from hlobatch.frontend.conditions import ConditionLowering, called_on_each
 from hlobatch.frontend.differentiated import differentiates
 from hlobatch.frontend.following import Calls, called, is_generator
 from hlobatch.frontend.lazy import LAZY
@@ -86,7 +86,7 @@ class ExpressionLowering(WholeLowering):
         """Lower the control flow in an expression; the result is straight-line code."""
         if self.is_simple(node):
             return node
-        node = self._with_items(node)
+        node = called_on_each(self._with_items(node))
         special = self._implicit_call(node)
         return self._with_control(node) if special is None else self.as_method_call(node, *special)
 

@@ -50,8 +50,8 @@ class Calls:
         function: The function, plain or batched, without the object that it is bound to.
         receiver: How the first argument follows from the called object: ``"__self__"`` for a bound method, ``"itself"``
             for a callable object, ``"values"`` for the closure variables of an inner function, ``"differentiated"`` for
-            the derivative of a function, ``"bound"`` if only tracing knows (``functools.partial``), ``""`` if there is
-            no such argument.
+            the derivative of a function, ``"made"`` for the new object of a class, ``"bound"`` if only tracing knows
+            (``functools.partial``), ``""`` if there is no such argument.
     """
 
     function: Any
@@ -67,7 +67,7 @@ def called(function: Any) -> Calls | None:
     """
     if isinstance(function, type):
         own = standing_for(function)
-        return None if own is None else Calls(own)
+        return _made_by(function) if own is None else Calls(own)
     if isinstance(function, functools.partial):
         inner = called(function.func)
         return None if inner is None or inner.receiver == "values" else Calls(inner.function, "bound")
@@ -91,6 +91,13 @@ def called(function: Any) -> Calls | None:
     if isinstance(own, types.FunctionType) and is_users(own):
         return Calls(own, "itself")
     return None
+
+
+def _made_by(kind: type) -> Calls | None:
+    """The ``__init__`` of a class of the user's whose objects are made as usual; None for any other class."""
+    own = kind.__init__  # type: ignore[misc]
+    is_usual = kind.__new__ is object.__new__ and type(kind).__call__ is type.__call__
+    return Calls(own, "made") if is_usual and isinstance(own, types.FunctionType) and is_users(own) else None
 
 
 def is_generator(function: Any) -> bool:
@@ -135,6 +142,8 @@ def follow(site: Site, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         raise Learned(site, target)
     if target is None or standing_for(function) is not None:
         return call(function, *args, **kwargs)
+    if target.receiver == "made":
+        return _made(site, target, function, args, kwargs)
     if (
         is_followed_at_once(target.function)
         or any_optional((args, kwargs))
@@ -146,6 +155,25 @@ def follow(site: Site, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         return drawn(site, target, function, args, kwargs)
     with in_trial():
         return _traced_call(site, target, function, args, kwargs)
+
+
+def _made(site: Site, target: Calls, kind: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A new object of a class of the user's.
+
+    Raises:
+        Learned: Its ``__init__`` has to be a part of the program.
+    """
+    known = [part for value in (*args, *kwargs.values()) for part in parts(value)]
+    with in_trial():
+        try:
+            return call(kind, *args, **kwargs)
+        except Learned:
+            raise
+        except Exception as error:
+            if not is_of_tracing(error) or any_optional((args, kwargs)):
+                raise  # objects that link to one another have a type each, in turns that are written out
+            has_changed(known)  # undoes the changes
+            raise Learned(site, target) from error
 
 
 def drawn(site: Site, fact: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[Any]:

@@ -118,7 +118,8 @@ class ForLowering:
 
     def _may_be_users(self, function: ast.expr) -> bool:
         value = static_value(function, self.lowering.source, self.lowering.local)
-        return isinstance(function, ast.Name) if value is MISSING else called(value) is not None
+        calls = None if value is MISSING else called(value)
+        return isinstance(function, ast.Name) if value is MISSING else calls is not None and calls.receiver != "made"
 
     # The loop, counted or written out
 

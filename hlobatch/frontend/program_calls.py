@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from hlobatch.analysis.reach import may_change
@@ -41,6 +42,8 @@ class CallLowering:
 
     def lower(self, node: ast.Call, called: Called, result: str) -> str:
         """Emit a call of a function of the program; return the name of the variable that receives its result."""
+        if called.receiver == "made":
+            return self._make(node, called, result)
         callee, site = self._copy(called.callee, node), self.function.site(node)
         location = self.function.location(node)
         self.function.callees.is_called(callee, location)
@@ -64,6 +67,15 @@ class CallLowering:
             self.function.after_call(node, callee)
         if received != result:
             self.function.assign(result, load(received, node), node)
+        return result
+
+    def _make(self, node: ast.Call, called: Called, result: str) -> str:
+        """Emit the call of a class: of its ``__init__`` on a new object, which is the result."""
+        made = self.function.temporary()
+        self.function.assign(made, helper("__hb_new", [node.func], node), node)
+        inner = ast.copy_location(ast.Call(node.func, [load(made, node), *node.args], node.keywords), node)
+        self.lower(inner, replace(called, receiver=""), self.function.temporary())
+        self.function.assign(result, load(made, node), node)
         return result
 
     def _put_back(self, place: ast.expr, name: str, node: ast.Call) -> None:
@@ -282,6 +294,6 @@ def _receiver(function: ast.expr, how: str) -> list[ast.expr]:
             return [function]
         case _ if how == "differentiated":
             return [helper("__hb_differentiated", [function], function)]
-        case ast.Attribute(value):
+        case ast.Attribute(ast.Call(ast.Name("super"), [_, value])) | ast.Attribute(value):
             return [value]
     return [ast.copy_location(ast.Attribute(function, how, ast.Load()), function)]

@@ -25,7 +25,7 @@ from typing import Any, Final
 
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.callees import Callee, static_value
-from hlobatch.frontend.expressions import ExpressionLowering
+from hlobatch.frontend.expressions import ExpressionLowering, parameter_names
 from hlobatch.frontend.failures import WHOLE_PROGRAM, AlwaysRaises, Raises, Recorder, Relay, Words
 from hlobatch.frontend.primitives import compile_primitive
 from hlobatch.frontend.scopes import read_names
@@ -104,10 +104,18 @@ class RaisingLowering(ExpressionLowering):
         """Emit the block through which failed lanes leave the function, without a result."""
         if self._failed is not None:
             self.blocks.start(self._failed, self.location(node))
-            self.blocks.add(PrimOp((), (self.variable(RESULT),), UNDEFINED, NO_RESULT, location=self.location(node)))
+            for name in (RESULT, *self._lost):
+                self.blocks.add(PrimOp((), (self.variable(name),), UNDEFINED, NO_RESULT, location=self.location(node)))
             self.go(HALT, node)
             if not self.callee.always_raises and not self.blocks.returns(but=self._failed):
                 self.callees.learn(of_function(self.callee.key), AlwaysRaises())
+
+    @property
+    def _lost(self) -> tuple[str, ...]:
+        """The object that a function makes, which nobody has if it fails."""
+        if self.source.function.__name__ != "__init__":
+            return ()
+        return tuple(name for name in parameter_names(self.source)[:1] if name in self.given_back)
 
     @property
     def given_back(self) -> tuple[str, ...]:

@@ -29,6 +29,7 @@ from hlobatch.frontend.asked import Asking
 from hlobatch.frontend.assignments import AssignmentLowering, outside
 from hlobatch.frontend.callees import BATCH_MARK, Callee, is_sync, static_value
 from hlobatch.frontend.changes import objects_changed
+from hlobatch.frontend.conditions import called_on_each
 from hlobatch.frontend.effects import has_host_do, speaks
 from hlobatch.frontend.expressions import parameter_names
 from hlobatch.frontend.failing_statements import FailingLowering
@@ -159,15 +160,16 @@ class FunctionLowering(FailingLowering):
 
     @statement.register
     def _expression(self, node: ast.Expr) -> None:
-        match node.value:
+        value = called_on_each(node.value)
+        match value:
             case ast.Constant():
                 return
             case ast.NamedExpr():
-                self.simple(node.value)
+                self.simple(value)
             case ast.IfExp() | ast.BoolOp():
-                self.statement(as_statement(node.value))
+                self.statement(as_statement(value))
             case ast.Call():
-                self._call(node.value, node)
+                self._call(value, node)
             case _:
                 raise self._without_use(node)
 

@@ -983,13 +983,6 @@ r = Point(n, x) == Point(2, 2.5)
 """
 
 REFUSED = """
-a = [k]
-try:
-    a.append(10 // n)
-except ZeroDivisionError:
-    a.append(0)
-r = a
----
 f = step_up if b else step_down
 r = f(n)
 ---

@@ -281,6 +281,61 @@ def two_objects(n):
     return first.size, second.size
 
 
+class Squares:
+    def __init__(self, n, k=1):
+        self.items = [i * i for i in range(n)]
+        if n > k:
+            self.kind = "many"
+        else:
+            self.kind = "few"
+
+
+class Drawn(Squares):
+    def __init__(self, n):
+        super().__init__(n, k=2)
+        if n > 3:
+            raise ValueError(n)
+        for item in self.items:
+            if item % 2:
+                self.items.append(item + 1)
+
+
+@case
+def objects_whose_init_loops_and_branches(n):
+    total = 0
+    for made in [Squares(n), Squares(n + 1, 3)]:
+        total += len(made.items) * (10 if made.kind == "many" else 1)
+    try:
+        total += 100 * sum(Drawn(n).items)
+    except ValueError:
+        total -= 1
+    return total
+
+
+class Round:
+    def __init__(self, size):
+        self.size = size
+
+    def area(self):
+        return 3 * self.size**2
+
+    def grow(self, by):
+        self.size += by
+
+
+class Square(Round):
+    def area(self):
+        return self.size**2
+
+
+@case
+def methods_of_one_of_two_objects(n):
+    one, other = Round(n), Square(2)
+    for i in range(3):
+        (one if (n + i) % 2 else other).grow(i)
+    return (one if n > 2 else other).area(), one.size, other.size
+
+
 class Stack:
     def __init__(self):
         self.items, self.size = np.zeros(8, np.int32), 0
