@@ -95,8 +95,8 @@ def called(function: Any) -> Calls | None:
 
 def _made_by(kind: type) -> Calls | None:
     """The ``__init__`` of a class of the user's whose objects are made as usual; None for any other class."""
-    own = kind.__init__  # type: ignore[misc]
-    is_usual = kind.__new__ is object.__new__ and type(kind).__call__ is type.__call__
+    own, new, called_by = getattr(kind, "__init__", None), getattr(kind, "__new__", None), type(kind).__call__
+    is_usual = new is object.__new__ and called_by is type.__call__
     return Calls(own, "made") if is_usual and isinstance(own, types.FunctionType) and is_users(own) else None
 
 
