@@ -147,7 +147,7 @@ class AssignmentLowering:
         self._set_item(ast.copy_location(ast.Subscript(target.value, index, ast.Store()), target), value, node)
 
     def _augment_name(self, target: ast.Name, node: ast.AugAssign) -> None:
-        before, value = self.function.in_order([load(target.id, target), node.value])
+        before, value = self.function.evaluated_in_order([load(target.id, target), node.value])
         assert isinstance(before, ast.Name)
         own = ast.copy_location(ast.Name(before.id, ast.Store()), target)
         body: list[ast.stmt] = [ast.copy_location(ast.AugAssign(own, node.op, value), node)]

@@ -55,7 +55,7 @@ class ConditionLowering:
 
     def chained(self, node: ast.Compare) -> ast.expr:
         """``a < b < c`` with ``b`` evaluated once."""
-        *values, last = self.function.in_order([node.left, *node.comparators])
+        *values, last = self.function.evaluated_in_order([node.left, *node.comparators])
         values = [*self._once(values, node), last]
         links: list[ast.expr] = [
             ast.copy_location(ast.Compare(left, [op], [right]), node)
@@ -81,7 +81,7 @@ class ConditionLowering:
 
     def as_conjunction(self, node: ast.Compare) -> ast.BoolOp:
         """``a < b < f(c)`` as ``a < b and b < f(c)``, with ``b`` evaluated once."""
-        left, middle = self._once(self.function.in_order([node.left, node.comparators[0]]), node)
+        left, middle = self._once(self.function.evaluated_in_order([node.left, node.comparators[0]]), node)
         first = ast.Compare(left, node.ops[:1], [middle])
         rest = ast.Compare(middle, node.ops[1:], node.comparators[1:])
         links: list[ast.expr] = [ast.copy_location(link, node) for link in (first, rest)]

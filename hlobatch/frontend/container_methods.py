@@ -23,7 +23,7 @@ from hlobatch.frontend.lane_numbers import as_int, differs, select
 from hlobatch.frontend.meaning import Function
 from hlobatch.frontend.own_methods import own_method, own_method_error
 from hlobatch.frontend.sequences import alike_numbers, either, equal
-from hlobatch.frontend.sorting import in_order
+from hlobatch.frontend.sorting import sorted_by
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.value import Collection
@@ -88,7 +88,7 @@ def take_out(container: Any, key: Any) -> None:
 
 
 def _sort(items: list[Any], /, *, key: Any = None, reverse: bool = False) -> None:
-    items[:] = in_order(list(items), list(items) if key is None else list(map(key, items)), reverse)
+    items[:] = sorted_by(list(items), list(items) if key is None else list(map(key, items)), reverse)
 
 
 def _update(entries: dict[Any, Any], /, *others: Any, **named: Any) -> None:

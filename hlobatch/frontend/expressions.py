@@ -138,7 +138,7 @@ class ExpressionLowering(WholeLowering):
 
     def as_method_call(self, node: ast.expr | ast.stmt, operation: str, operands: Sequence[ast.expr]) -> ast.expr:
         """An operation as an explicit call of its method, which tracing finds."""
-        names = [self.as_variable(operand, node) for operand in self.in_order(operands)]
+        names = [self.as_variable(operand, node) for operand in self.evaluated_in_order(operands)]
         name = literal(operation, node)
         method = helper("__hb_method", [name, *(load(operand, node) for operand in names)], node)
         given = reversed(names) if operation == "contains" else names
@@ -201,7 +201,7 @@ class ExpressionLowering(WholeLowering):
     def _step(self, node: ast.Call) -> ast.expr:
         """A call that changes an object, with its operands computed before it."""
         parts = [*node.args, *(keyword.value for keyword in node.keywords)]
-        operands = iter([self._given(operand) for operand in self.in_order(parts)])
+        operands = iter([self._given(operand) for operand in self.evaluated_in_order(parts)])
         arguments = [next(operands) for _ in node.args]
         keywords = [ast.copy_location(ast.keyword(k.arg, next(operands)), k) for k in node.keywords]
         function = self.with_simple_children(node.func) if isinstance(node.func, ast.Attribute) else node.func
@@ -226,9 +226,9 @@ class ExpressionLowering(WholeLowering):
             given = [self.closure_of(value) if isinstance(value, ast.Lambda) else value for value in node.args]
             node = ast.copy_location(ast.Call(node.func, given, node.keywords), node)
         operands = operands_of(node)
-        return with_operands(node, dict(zip(map(id, operands), self.in_order(operands, later), strict=True)))
+        return with_operands(node, dict(zip(map(id, operands), self.evaluated_in_order(operands, later), strict=True)))
 
-    def in_order(self, operands: Sequence[ast.expr], later: Sequence[ast.expr] = ()) -> list[ast.expr]:
+    def evaluated_in_order(self, operands: Sequence[ast.expr], later: Sequence[ast.expr] = ()) -> list[ast.expr]:
         """Operands with their control flow lowered, with the values they have when Python evaluates them.
 
         Control flow is lowered ahead of the straight-line code. An operand to the left of it is computed before it,

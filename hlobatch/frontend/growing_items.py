@@ -341,7 +341,7 @@ def extreme(name: str, items: Growing, key: Callable[[Any], Any] | None, default
     return select(items.size > 0, found, default)
 
 
-def in_order(items: Growing, key: Callable[[Any], Any] | None, reverse: bool) -> GrowingList:
+def sorted_list(items: Growing, key: Callable[[Any], Any] | None, reverse: bool) -> GrowingList:
     """``sorted``."""
     new = in_rows(items).copy()
     new.arrange(key=key, reverse=reverse)

@@ -17,7 +17,7 @@ from hlobatch._jax import is_tracer, weakly
 from hlobatch.analysis.objects import gives_values
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.frontend.builtins import is_array, truth
-from hlobatch.ir.boxed import in_order, leaves_of, unboxed
+from hlobatch.ir.boxed import leaves_of, unboxed, with_boxes
 from hlobatch.ir.types import Static
 from hlobatch.values.identity import is_one_of
 from hlobatch.values.lane_failures import fails, is_wanted
@@ -120,8 +120,8 @@ def select(test: Any, then: Any, otherwise: Any) -> Any:
         return then if test else otherwise
     leaves: list[Any]
     treedef: Any
-    leaves, treedef = jax.tree.flatten(in_order(then))
-    others, other_treedef = jax.tree.flatten(in_order(otherwise))
+    leaves, treedef = jax.tree.flatten(with_boxes(then))
+    others, other_treedef = jax.tree.flatten(with_boxes(otherwise))
     are_numbers = all(is_array(leaf) or isinstance(leaf, NUMBERS) for leaf in (*leaves, *others))
     if treedef != other_treedef or not leaves or not are_numbers or any_optional((then, otherwise)):
         return chosen([otherwise, then], jnp.asarray(test, jnp.int32))

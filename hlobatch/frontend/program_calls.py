@@ -99,7 +99,7 @@ class CallLowering:
         """
         values = {name: self._argument(value, node) for name, value in bound.items()}
         written = sorted(values, key=lambda name: (values[name].lineno, values[name].col_offset))
-        evaluated = self.function.in_order([*(values[name] for name in written), *captured])
+        evaluated = self.function.evaluated_in_order([*(values[name] for name in written), *captured])
         for name, value in zip(written, evaluated, strict=False):
             if self._is_used_up(values[name], name, callee):
                 self.function.check_once(self.function.as_variable(value, node), name, values[name])

@@ -40,7 +40,7 @@ from hlobatch.frontend.own_methods import by_methods
 from hlobatch.frontend.possible_items import Possible, certain, items_of
 from hlobatch.frontend.python_numbers import operate, power
 from hlobatch.frontend.sequences import MOST_NUMBERS_ONE_BY_ONE, both, either, less
-from hlobatch.frontend.sorting import in_order
+from hlobatch.frontend.sorting import sorted_by
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.value import Collection
@@ -262,16 +262,16 @@ def _sorted(iterable: Any, /, *, key: Any = None, reverse: bool = False) -> Any:
         )
     iterable = _listed(iterable)
     if isinstance(iterable, Growing):
-        return growing_items.in_order(iterable, key, reverse)
+        return growing_items.sorted_list(iterable, key, reverse)
     items = items_of(iterable)
     if not certain(items):
-        return growing_items.in_order(growing_items.those_there(items), key, reverse)
+        return growing_items.sorted_list(growing_items.those_there(items), key, reverse)
     values = [item.value for item in items]
     keys = values if key is None else list(map(key, values))
     for one in keys:
         is_there(one, "an order of")
     if differs(keys):
-        return in_order(values, keys, reverse)
+        return sorted_by(values, keys, reverse)
     return [values[i] for i in sorted(range(len(values)), key=keys.__getitem__, reverse=reverse)]
 
 

@@ -21,7 +21,7 @@ _MOST_ITEMS_EXCHANGED: Final = 6
 not measured."""
 
 
-def in_order(values: Sequence[Any], keys: Sequence[Any], reverse: bool) -> list[Any]:
+def sorted_by(values: Sequence[Any], keys: Sequence[Any], reverse: bool) -> list[Any]:
     """Values sorted by their keys, which may be the values themselves."""
     parts = [k if isinstance(k, tuple) else (k,) for k in keys]
     is_flat = len({len(part) for part in parts}) == 1 and all(is_number(number) for part in parts for number in part)

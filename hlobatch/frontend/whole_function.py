@@ -34,7 +34,7 @@ class WholeLowering(StraightLineLowering):
         """Whether an expression is straight-line code as it stands."""
 
     @abc.abstractmethod
-    def in_order(self, operands: Sequence[ast.expr]) -> list[ast.expr]:
+    def evaluated_in_order(self, operands: Sequence[ast.expr]) -> list[ast.expr]:
         """Operands with their control flow lowered, with the values they have when Python evaluates them."""
 
     @abc.abstractmethod

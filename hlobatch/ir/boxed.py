@@ -147,10 +147,10 @@ def in_own_order(value: dict[Any, Any], inside: Callable[[Any], Any]) -> Boxed:
     return Boxed(type(value), (*first, *value), tuple(map(inside, value.values())))
 
 
-def in_order(value: Any) -> Any:
+def with_boxes(value: Any) -> Any:
     """A pytree with boxes in place of the dicts that are to keep their own order."""
     return jax.tree.map(
-        lambda part: in_own_order(part, in_order) if is_in_own_order(part) else part, value, is_leaf=is_in_own_order
+        lambda part: in_own_order(part, with_boxes) if is_in_own_order(part) else part, value, is_leaf=is_in_own_order
     )
 
 
