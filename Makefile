@@ -83,7 +83,7 @@ nightly: $(test_group) ## run all tests, the slow ones too, with more generated 
 .PHONY: nightly-share
 nightly-share: $(test_group) ## run a twentieth of the slow tests, chosen by the commit; SHARE=7/20, that one
 	share=$(SHARE); : $${share:=$$((0x$$(git rev-parse --short=7 HEAD) % 20))/20}; \
-	$(bytecode) $(python) -m pytest -n auto --dist worksteal --share-of-slow $$share -o faulthandler_timeout=3600
+	$(bytecode) $(python) -m pytest -n auto --dist worksteal --share-of-slow=$$share -o faulthandler_timeout=3600
 
 .PHONY: test-accelerator
 test-accelerator: $(test_group) ## run all programs in all forms on the accelerator that JAX finds; SELECT=kernel, those in own code

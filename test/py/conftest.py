@@ -153,5 +153,5 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
         f"python {platform.python_version()} on {platform.platform()}, {os.cpu_count()} cores",
         f"jax {jax.__version__}, jaxlib {version('jaxlib')}",
         f"{on_what}; devices: {counted}",
-        *([f"slow tests: --share-of-slow {part}"] if part else []),
+        *([f"slow tests: --share-of-slow={part}"] if part else []),
     ]
