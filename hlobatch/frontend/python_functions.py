@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import builtins
 import collections
-import copy
 import enum
 import functools
 from collections.abc import Callable, Sequence
@@ -44,7 +43,7 @@ from hlobatch.frontend.sorting import sorted_by
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.value import Collection
-from hlobatch.values.growing_lists import GrowingList
+from hlobatch.values.growing_tables import GrowingDict
 from hlobatch.values.lane_failures import fails, is_there, where
 from hlobatch.values.number_tables import is_integer, together
 from hlobatch.values.one_of import each
@@ -174,10 +173,10 @@ def _sum_of_array(array: Any, start: Any) -> Any:
 
 
 def _dict(*pairs: Any, **named: Any) -> Any:
-    if len(pairs) == 1 and isinstance(pairs[0], GrowingList) and not named:
-        return growing_items.as_dict(pairs[0])
+    if len(pairs) == 1 and isinstance(pairs[0], GrowingDict) and not named:
+        return pairs[0].as_dict()
     if len(pairs) == 1 and isinstance(pairs[0], Growing) and not named:
-        return copy.copy(pairs[0])
+        return growing_items.as_dict(pairs[0])
     return dict(*pairs, **named)
 
 

@@ -263,6 +263,10 @@ class GrowingDict(Table):
         for key, value in other.items() if isinstance(other, Mapping) else other:
             self.put(key, value)
 
+    def as_dict(self) -> GrowingDict:
+        """A dict with the same entries, of no other class, in which a missing key is missing."""
+        return GrowingDict(self.keys_, self.values_, self.size, self.bound)
+
     def keys(self) -> GrowingList:
         return self.in_order()
 

@@ -11,13 +11,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
-import numpy as np
 import pytest
 import shares
 from neighbors import share_operations
 from programs import PROGRAMS
 from programs.refused import REFUSED
-from programs.table import Program, check
+from programs.table import ByLane, Program, check, own_part
 from shares import covering, features
 from typed_once import typed_once  # noqa: F401  # a fixture
 from zoo import UNOPTIMIZED, optimizing_little
@@ -54,8 +53,7 @@ def inside_jit(program: Program, rows: list[int]) -> Any:
 def interpreted(select: Callable[[hb.Traced], hb.Program]) -> Run:
     def run(program: Program, rows: list[int]) -> Any:
         code = select(traced(program))
-        results = [hb.instructions.interpret(code, *program.example(row)) for row in rows]
-        return jax.tree.map(lambda *leaves: np.stack([np.asarray(leaf) for leaf in leaves]), *results)
+        return ByLane(hb.instructions.interpret(code, *program.example(row)) for row in rows)
 
     return run
 
@@ -165,8 +163,8 @@ def test_a_lane_fails_as_its_example_does(program: Program) -> None:
         program.call(program.variant(), rows)
     assert isinstance(raised.value, hb.LaneError)
     assert list(raised.value.lanes) == [row for row in rows if row not in program.finishing]
-    results = jax.tree.map(lambda x: x[np.array(program.finishing)], raised.value.outputs)
-    check(program, program.finishing, results)
+    outputs = raised.value.outputs
+    check(program, program.finishing, ByLane(own_part(outputs, row) for row in program.finishing))
 
 
 def test_the_list_names_programs() -> None:

@@ -430,3 +430,22 @@ def test_a_batch_of_containers_from_outside_is_no_list() -> None:
 
     with pytest.raises(hb.HloBatchError, match="at an index that differs between lanes"):
         hb.batch(item)(jnp.array([0, 1]))
+
+
+@pytest.mark.parametrize("kind", [Counter, lambda: defaultdict(int)], ids=["Counter", "defaultdict"])
+def test_a_dict_of_one_that_knows_missing_keys_does_not(kind: Callable[[], Any]) -> None:
+    def remainders_in_a_dict(xs):
+        found = kind()
+        for x in xs:
+            found[x % 3] += 1
+        plain = dict(found)
+        try:
+            missing = plain[99]
+        except KeyError:
+            missing = -1
+        return plain, missing
+
+    given = [[1, 2, 4], [3]]
+    plain, missing = hb.batch(remainders_in_a_dict)(hb.Ragged.of(given))
+    assert [(plain[lane], missing[lane].item()) for lane in (0, 1)] == list(map(remainders_in_a_dict, given))
+    assert type(plain[0]) is dict

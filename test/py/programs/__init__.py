@@ -13,6 +13,7 @@ from programs import (
     graphics,
     graphs,
     learning,
+    lists,
     number_theory,
     numerics,
     simulation,
@@ -34,5 +35,6 @@ SUBJECTS = (
     learning,
     environments,
     everyday,
+    lists,
 )
 PROGRAMS: tuple[Program, ...] = tuple(program for subject in SUBJECTS for program in subject.PROGRAMS)

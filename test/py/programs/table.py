@@ -18,6 +18,18 @@ import jax.numpy as jnp
 import numpy as np
 
 import hlobatch as hb
+from hlobatch.values.ragged import with_containers
+
+
+class ByLane(list[Any]):
+    """The results of a batch, one after the other."""
+
+
+def own_part(result: Any, lane: int) -> Any:
+    """The part of a batch's result that belongs to a lane."""
+    if isinstance(result, ByLane):
+        return result[lane]
+    return jax.tree.map(lambda part: part[lane], result, is_leaf=lambda part: isinstance(part, hb.Ragged))
 
 
 def is_keys(column: Any) -> bool:
@@ -31,7 +43,7 @@ class Program:
     Attributes:
         function: As its author wrote it, without a decorator.
         columns: For each argument that is not static its values, example by example: Python's numbers or flags in a
-            list, arrays stacked to one, keys as ``jax.random.split`` gives them.
+            list, arrays stacked to one, keys as ``jax.random.split`` gives them, lists of unequal lengths in a list.
         static: Arguments by name that are known when the program is built.
         rtol: How far floats may be off, relative to the value (or to 1, if that is less).
         x64: Whether it needs JAX's 64 bits: it counts beyond 32, or wants more digits than a float of 32 bits has.
@@ -67,7 +79,7 @@ class Program:
 
         def pick(column: Any) -> Any:
             value = column[row]
-            return value.item() if isinstance(value, np.generic) else copy.copy(value)
+            return value.item() if isinstance(value, np.generic) else copy.deepcopy(value)
 
         return [pick(column) for column in self.columns]
 
@@ -106,17 +118,26 @@ class Program:
     def arrays(self, rows: Sequence[int]) -> list[Any]:
         """What is not static of some examples, every array ``[len(rows), ...]``."""
         index = np.asarray(rows, int)
-        return [c[index] if is_keys(c) else jnp.asarray(np.asarray(c)[index]) for c in self.columns]
+        return [jax.tree.map(lambda array: array[index], column) for column in self._columns]
+
+    @functools.cached_property
+    def _columns(self) -> list[Any]:
+        """The columns as arrays, or as lists of unequal lengths."""
+
+        def made(column: Any) -> Any:
+            return hb.Ragged.of(column) if isinstance(column[0], list) else jnp.asarray(np.asarray(column))
+
+        return [column if is_keys(column) else made(column) for column in self.columns]
 
     def arguments(self, rows: Sequence[int]) -> list[Any]:
         """All arguments in the order of the parameters, static ones and defaults too, as eager executors take them."""
-        bound = inspect.signature(self.function).bind(*self.arrays(rows), **self.static)
+        bound = inspect.signature(self.function).bind(*with_containers(self.arrays(rows)), **self.static)
         bound.apply_defaults()
         return list(bound.arguments.values())
 
     def example(self, row: int) -> list[Any]:
         """The same of one example, without a batch axis."""
-        return [x[0] if isinstance(x, jax.Array) else x for x in self.arguments([row])]
+        return jax.tree.map(lambda x: x[0] if isinstance(x, jax.Array) else x, self.arguments([row]))
 
     def call(self, batched: hb.BatchedFunction, rows: Sequence[int]) -> Any:
         return batched(*self.arrays(rows), **self.static)
@@ -133,12 +154,12 @@ def check(program: Program, rows: Sequence[int], result: Any) -> None:
     """Raise unless a batch's result is that of its examples: structure, shapes, kinds of numbers and values."""
     wanted = [program.outcomes[row] for row in rows]
     for lane, one in enumerate(wanted):
-        where = f"example {rows[lane]}: "
-        if jax.tree.structure(result) != jax.tree.structure(one):
-            got = jax.tree.structure(result)
+        where, found = f"example {rows[lane]}: ", own_part(result, lane)
+        if jax.tree.structure(found) != jax.tree.structure(one):
+            got = jax.tree.structure(found)
             raise WrongResultError(f"{where}structure {got} instead of {jax.tree.structure(one)}")
-        for got, value in zip(jax.tree.leaves(result), jax.tree.leaves(one), strict=True):
-            _check_leaf(where, np.asarray(_words(got))[lane], np.asarray(_words(value)), program.rtol)
+        for got, value in zip(jax.tree.leaves(found), jax.tree.leaves(one), strict=True):
+            _check_leaf(where, np.asarray(_words(got)), np.asarray(_words(value)), program.rtol)
 
 
 def _words(leaf: Any) -> Any:
