@@ -1,4 +1,4 @@
-"""The program data model under the names of TFP's ``auto_batching``: types, operations, programs, and their interpreter."""
+"""The program data model under the names of TFP's ``auto_batching``: types, operations, programs, their interpreter."""
 
 from hlobatch.interpreters.definitional import interpret
 from hlobatch.ir.ops import (
