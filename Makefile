@@ -64,6 +64,10 @@ bench-quick: $(package) $(bench_group) ## one small size of every workload; writ
 bench-gpu: $(package) $(bench_group) ## code of its own for each lane against XLA's loop on a GPU, in under eight minutes
 	$(python) -m benchmarks.gpu
 
+.PHONY: on-a-card
+on-a-card: $(test_group) $(bench_group) ## all tests and measurements of a GPU, in a quarter of an hour; results in card/
+	$(python) -m benchmarks.on_a_card
+
 .PHONY: test
 test: lit pytest ## run all tests but the slow ones
 

@@ -1,4 +1,4 @@
-"""Lanes' code in its forms, against XLA's loop and lockstep `vmap` on a GPU.
+"""Lanes' code in its forms, against XLA's loop, lockstep `vmap` and numba.cuda on a GPU.
 
     python -m benchmarks.gpu [--seconds S] [--processes N] [--forms thread,warp] [--json FILE] [workload …]
 
@@ -68,10 +68,12 @@ HOPELESS: Final = 8.0
 it would take seconds."""
 USELESS: Final = 1.2
 """The same ratio up to which a warp per lane is left out, since all its threads would do the same."""
+PEERS: Final = ("lockstep", "numba")
+"""Contenders that are not hlobatch's."""
 HEAD: Final = f"""\
-| workload, inputs | {", ms | ".join(FORMS)}, ms | XLA's loop, ms | times as fast | lockstep `vmap`, ms | same bits | \
-first calls, s |
-|---|---|---|---|---|---|---|---|---|"""
+| workload, inputs | {", ms | ".join(FORMS)}, ms | XLA's loop, ms | times as fast | lockstep `vmap`, ms \
+| numba.cuda, ms | same bits | first calls, s |
+|{"---|" * (len(FORMS) + 7)}"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -91,8 +93,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(json.dumps(found), flush=True)  # if a later form never ends, what was found stays
         return 0
     rows = measured(names, args)
-    if args.json:
-        args.json.write_text(json.dumps(rows, indent=1) + "\n")
     return int(any("failed" in row or any(isinstance(row.get(form), str) for form in FORMS) for row in rows))
 
 
@@ -132,6 +132,8 @@ def measured(names: Sequence[str], args: argparse.Namespace) -> list[dict[str, A
             rows.append(firsts[name] | {"side by side": True} if late else run(name, end))
             rows[-1]["first"] = firsts[name].get("first", {})
             print(line(rows[-1]), flush=True)
+            if args.json:  # after each workload, so that nothing is lost if the process is ended
+                args.json.write_text(json.dumps(rows, indent=1) + "\n")
     return rows
 
 
@@ -160,8 +162,8 @@ def figures(name: str, inputs: int, asked: Sequence[str] | None = None) -> Itera
     chosen, worth = forms_of(hb.batch(function.function, in_axes=function.in_axes, static_argnames=static), arguments)
     runs = {form: in_form(form, made(dispatch="kernel")) for form in asked or worth}
     runs["loop"] = made(optimizations=hb.Optimizations(kernels=False))
-    if (peer := lockstep(name, inputs)) is not None:
-        runs["lockstep"] = peer
+    peers = {"lockstep": lockstep(name, inputs), "numba": by_numba(name, arguments)}
+    runs |= {peer: run for peer, run in peers.items() if run is not None}
     found: dict[str, Any] = {"workload": name, "inputs": inputs, "chosen": chosen, "first": {}}
     for form, run in list(runs.items()):
         try:
@@ -237,17 +239,27 @@ def lockstep(name: str, inputs: int) -> Callable[[], Any] | None:
     return None if made is None else made(Size(inputs, inputs)).run  # type: ignore[no-any-return]
 
 
+def by_numba(name: str, arguments: Sequence[Any]) -> Callable[[], Any] | None:
+    """A run of the workload as a kernel of numba.cuda; None if there is none, or numba or CUDA is not there."""
+    try:
+        from benchmarks.cuda_peers import peer
+    except ImportError:
+        return None
+    return peer(name, arguments)
+
+
 def line(row: dict[str, Any]) -> str:
     """A row of the table."""
     chosen = row.get("chosen")
-    own, loop, peer = (row.get(form) for form in (chosen, "loop", "lockstep"))
+    own, loop = row.get(chosen), row.get("loop")
     ratio = f"{loop / own:.2f}" if isinstance(own, float) and isinstance(loop, float) else "–"
     same = f"{row['same']:.1%}" if "same" in row else "–"
     firsts = ", ".join(f"{form} {seconds:.1f}" for form, seconds in row.get("first", {}).items())
     note = " (side by side)" if row.get("side by side") else ""
     forms = [f"**{_ms(row[form])}**" if form == chosen and form in row else _ms(row.get(form)) for form in FORMS]
     head = f"{row['workload']}, {row.get('inputs', 0):,}{note}"
-    cells = (head, *forms, _ms(row.get("failed", loop)), ratio, _ms(peer), same, firsts)
+    peers = (_ms(row.get(peer)) for peer in PEERS)
+    cells = (head, *forms, _ms(row.get("failed", loop)), ratio, *peers, same, firsts)
     return f"| {' | '.join(cells)} |"
 
 

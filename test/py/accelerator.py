@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from on_threads import handing_everything_over
 from on_tiles import NO_TILES
 from own_code import HAS_LLVM, WITHOUT
 from test_equivalence import array, forget_others, stacked, strong_types, variant
@@ -24,7 +25,7 @@ from benchmarks.nuts import ours
 from benchmarks.nuts.workloads import logistic
 from benchmarks.workload import Size
 from hlobatch.kernels.processors import Entry
-from hlobatch.targets.gpu.forms import NAMES
+from hlobatch.targets.gpu.forms import IN_TURN_NAME, NAMES
 from hlobatch.targets.registry import target_of
 
 Run = Callable[[ZooProgram], Any]
@@ -104,6 +105,19 @@ KERNELS |= {
     for form in NAMES
     for name, depth in (("kernel", 32), ("kernel_small_stacks", 2))
 }
+
+
+def in_turn(run: Run) -> Run:
+    """The run by a kernel in turn with XLA, which computes all primitives that it may."""
+
+    def there(program: ZooProgram) -> Any:
+        with handing_everything_over():
+            return in_form(IN_TURN_NAME, run)(program)
+
+    return there
+
+
+KERNELS["kernel_in_turn"] = in_turn(by_kernel(run_with(dispatch="kernel")))
 
 
 def by_tiles(run: Run) -> Run:

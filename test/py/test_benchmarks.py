@@ -15,7 +15,7 @@ import pytest
 import shares
 from jax.experimental.compilation_cache import compilation_cache
 
-from benchmarks import gradients, measure, registry, report, results, sampling
+from benchmarks import gradients, measure, on_a_card, registry, report, results, sampling
 from benchmarks.__main__ import main, sizes
 from benchmarks.measure import DisagreementError, check_agreement, interleaved, prepare
 from benchmarks.nuts import figure7
@@ -226,3 +226,28 @@ def test_costs_of_gradients_are_measured(capsys: pytest.CaptureFixture[str]) -> 
     shown = capsys.readouterr().out
     assert re.search(r"grad in lockstep / value_and_grad: \d", shown)
     assert re.search(r"power: by itself [\d.]+ ms", shown)
+
+
+def test_what_a_card_showed_is_kept_when_time_is_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After each command, and with the figures that one wrote before it was ended with all that it started."""
+    forever = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'import time; time.sleep(60)'])"
+    writes = f"import sys; open(sys.argv[1], 'w').write('[7]'); print('so far', flush=True); {forever}"
+    commands = (
+        on_a_card.Command("well", ("-c", "print(1)"), 60, ()),
+        on_a_card.Command("long", ("-c", writes, "{figures}"), 2, ()),
+        on_a_card.Command("wrong", ("-c", "print(1 / 0)"), 60, ()),
+    )
+    monkeypatch.setattr(on_a_card, "COMMANDS", commands)
+    began = time.monotonic()
+    assert on_a_card.main([str(tmp_path)]) == 2
+    assert time.monotonic() - began < 30
+    found = json.loads((tmp_path / "card.json").read_text())
+    assert [each["ended"] for each in found] == ["well", "not in time", "with status 1"]
+    assert found[0]["printed"] == ["1"]
+    assert found[1]["figures"] == [7]
+    assert found[1]["printed"] == ["so far"]
+    assert "ZeroDivisionError" in found[2]["printed"][-1]
+
+
+def test_a_card_is_done_within_a_quarter_of_an_hour() -> None:
+    assert sum(command.seconds for command in on_a_card.COMMANDS) <= 15 * 60

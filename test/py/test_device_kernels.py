@@ -5,6 +5,7 @@ No test here needs a GPU. Where something is run, a CPU runs the threads of a gr
 """
 
 import importlib.util
+import os
 import re
 import subprocess
 import sys
@@ -297,12 +298,23 @@ def test_gangs_are_of_cpus() -> None:
         hb.batch(down, dispatch="gang")(NUMBERS)
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(importlib.util.find_spec("numba") is None, reason="numba is not installed")
+def test_kernels_by_hand_agree() -> None:
+    """Numba's simulator of a GPU runs them on a CPU."""
+    command = [sys.executable, "-m", "benchmarks.cuda_peers"]
+    simulated = os.environ | {"NUMBA_ENABLE_CUDASIM": "1"}
+    run = subprocess.run(command, env=simulated, capture_output=True, text=True, timeout=200, check=False)
+    assert run.returncode == 0, run.stdout + run.stderr[-2000:]
+
+
 def test_the_benchmark_knows_its_workloads() -> None:
     """Each is a workload or a sampler's problem; a form that failed is a row, too."""
     assert gpu.SIZES.keys() <= CASES.keys() | gpu.SAMPLED.keys()
     figures = {"workload": "collatz", "inputs": 1000, "chosen": "thread", "thread": "KernelError: why", "loop": 0.002}
-    row = gpu.line(figures | {"warp": 0.004})
-    assert row == "| collatz, 1,000 | **KernelError: why** | – | – | 4.00 | – | 2.00 | – | – | – |  |"
+    row = gpu.line(figures | {"warp": 0.004, "numba": 0.007})
+    assert row.count("|") == gpu.HEAD.splitlines()[-1].count("|")
+    assert row == "| collatz, 1,000 | **KernelError: why** | – | – | 4.00 | – | 2.00 | – | – | 7.00 | – |  |"
 
 
 def test_the_benchmark_compares_random_keys() -> None:
