@@ -34,6 +34,7 @@ from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.analysis.updates import Origins
 from hlobatch.analysis.views import overwritten_views
 from hlobatch.diagnostics import HloBatchError, Note, UnsupportedSyntaxError
+from hlobatch.ir.names import as_written
 from hlobatch.ir.ops import HALT, FunctionCallOp, Op, PrimOp
 from hlobatch.ir.program import MAIN, Block, Function, Program
 from hlobatch.ir.types import Type
@@ -298,5 +299,5 @@ def _live_after(block: Block, live: frozenset[str]) -> list[frozenset[str]]:
 
 
 def _name(variable: str) -> str:
-    short = user_name(variable)
+    short = as_written(user_name(variable))
     return "a value" if short.startswith("$") else repr(short)

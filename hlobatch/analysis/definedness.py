@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from hlobatch.analysis.dataflow import Dataflow, solve
 from hlobatch.diagnostics import Note, UndefinedVariableError
-from hlobatch.ir.names import unsplit
+from hlobatch.ir.names import as_written, unsplit
 from hlobatch.ir.ops import Op
 from hlobatch.ir.program import Block, Function, Program, VariableAllocation
 
@@ -69,8 +69,8 @@ def check_definedness(program: Program) -> Program:
 
 
 def _error(function: Function, name: str, op: Op) -> UndefinedVariableError:
-    short = user_name(name)
-    written = [o for block in function.graph for o in block.ops if user_name_of(o, short)]
+    short = as_written(user_name(name))
+    written = [o for block in function.graph for o in block.ops if user_name_of(o, user_name(name))]
     notes = [Note(f"{short!r} is deleted here", o.location) for o in written if o.code.deletes]
     notes = notes or [Note(f"{short!r} is given a value here, but not on every path", o.location) for o in written]
     places = dict(zip(op.uses, op.read_at, strict=False))

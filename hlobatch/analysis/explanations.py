@@ -24,6 +24,7 @@ from hlobatch.diagnostics import (
     as_also,
     is_internal,
 )
+from hlobatch.ir.names import as_written
 from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.types import Type
 from hlobatch.values.carriers import carriers_in, in_words
@@ -118,7 +119,7 @@ def _of_carrier(error: Exception) -> _Explanation | None:
 
 def _of_any(error: Exception, op: PrimOp, in_types: Sequence[Type]) -> _Explanation:
     """The explanation of any other error: its own words, and the types of the user's variables in the statement."""
-    seen = [f"{user_name(v)} is {t}" for v, t in zip(op.vars_in, in_types, strict=True) if not t.is_static]
+    seen = [f"{as_written(user_name(v))} is {t}" for v, t in zip(op.vars_in, in_types, strict=True) if not t.is_static]
     named = ", ".join(text for text in seen if not text.startswith("$"))
     kind = as_also(BatchTypeError, type(error)) if _is_the_users(error) else BatchTypeError
     help_ = f"the code runs on one example, where {named}." if named else ""

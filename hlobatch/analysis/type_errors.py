@@ -15,7 +15,7 @@ from hlobatch.analysis.explanations import LARGE_NUMBERS
 from hlobatch.diagnostics import UNKNOWN, BatchTypeError, HloBatchError, Location, Note
 from hlobatch.ir.boxed import as_dict
 from hlobatch.ir.growing import KINDS, Growing
-from hlobatch.ir.names import unsplit
+from hlobatch.ir.names import as_written, unsplit
 from hlobatch.ir.patterns import parts_of
 from hlobatch.ir.program import MAIN
 from hlobatch.ir.types import Static, Type
@@ -41,7 +41,7 @@ def disagreement(
         reason: The disagreement.
         is_result: Whether it is a result of the program.
     """
-    (location, type_), short = new, user_name(name)
+    (location, type_), short = new, as_written(user_name(name))
     what = _values_of(short)
     others = [(w, t) for w, t in origins if not _joinable(t, type_)]
     if not others and isinstance(reason, MisfitError):  # the number does not fit even by itself

@@ -17,7 +17,7 @@ import inspect
 import types
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import jax
 
@@ -50,8 +50,8 @@ class Calls:
         function: The function, plain or batched, without the object that it is bound to.
         receiver: How the first argument follows from the called object: ``"__self__"`` for a bound method, ``"itself"``
             for a callable object, ``"values"`` for the closure variables of an inner function, ``"differentiated"`` for
-            the derivative of a function, ``"made"`` for the new object of a class, ``"bound"`` if only tracing knows
-            (``functools.partial``), ``""`` if there is no such argument.
+            the derivative of a function, ``"made"`` for the new object of a class, ``"filled"`` for that of a
+            dataclass, ``"bound"`` if only tracing knows (``functools.partial``), ``""`` if there is no such argument.
     """
 
     function: Any
@@ -93,11 +93,29 @@ def called(function: Any) -> Calls | None:
     return None
 
 
+MAKE: Final = frozenset({"made", "filled"})
+"""Receivers, as in ``Calls``, of calls that make objects."""
+
+
 def _made_by(kind: type) -> Calls | None:
-    """The ``__init__`` of a class of the user's whose objects are made as usual; None for any other class."""
-    own, new, called_by = getattr(kind, "__init__", None), getattr(kind, "__new__", None), type(kind).__call__
+    """The method that makes objects of a class of the user's; None for any class whose objects are not made as usual.
+
+    It is ``__init__``, or ``__post_init__`` of a dataclass, whose ``__init__`` has no source.
+    """
+    new, called_by = getattr(kind, "__new__", None), type(kind).__call__
+    own, receiver = getattr(kind, "__init__", None), "made"
+    if "__init__" in vars(kind) and getattr(vars(kind).get("__dataclass_params__"), "init", False):
+        own, receiver = getattr(kind, "__post_init__", None), "filled"
     is_usual = new is object.__new__ and called_by is type.__call__
-    return Calls(own, "made") if is_usual and isinstance(own, types.FunctionType) and is_users(own) else None
+    return Calls(own, receiver) if is_usual and isinstance(own, types.FunctionType) and is_users(own) else None
+
+
+def filled(kind: type, /, *args: Any, **kwargs: Any) -> Any:
+    """A new object of a dataclass, before its ``__post_init__``."""
+    without = type(kind.__name__, (kind,), {"__slots__": (), "__post_init__": lambda _: None})
+    made = without(*args, **kwargs)
+    object.__setattr__(made, "__class__", kind)
+    return made
 
 
 def is_generator(function: Any) -> bool:
@@ -142,7 +160,7 @@ def follow(site: Site, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         raise Learned(site, target)
     if target is None or standing_for(function) is not None:
         return call(function, *args, **kwargs)
-    if target.receiver == "made":
+    if target.receiver in MAKE:
         return _made(site, target, function, args, kwargs)
     if (
         is_followed_at_once(target.function)

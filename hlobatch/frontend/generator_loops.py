@@ -34,6 +34,7 @@ from hlobatch.frontend.scopes import local_names, read_names, stored_names
 from hlobatch.frontend.source import MISSING, source_of
 from hlobatch.frontend.syntax import assigned, helper, load, placed
 from hlobatch.frontend.whole_function import Loop
+from hlobatch.ir.names import at_a_loop
 
 _AROUND: Final = (ast.Try, ast.TryStar, ast.With, ast.AsyncWith)
 _INSIDE: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -98,8 +99,10 @@ class GeneratorLoop:
         if self.is_lazy:
             definition = placed(with_names(definition, {}), self.node.iter)
         around = {name for part in walk(definition) if isinstance(part, ast.Nonlocal) for name in part.names}
-        place = f"at_{self.node.lineno}_{self.node.col_offset}"
-        names = {name: f"{name}_{place}" for name in sorted(local_names(definition) - around)}
+        names = {
+            name: at_a_loop(name, self.node.lineno, self.node.col_offset)
+            for name in sorted(local_names(definition) - around)
+        }
         arguments = self._arguments()
         inside = {n: value for n, value in arguments.items() if isinstance(value, ast.Call) and lowering.draws(value)}
         same = {

@@ -24,7 +24,7 @@ from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.callees import static_value
 from hlobatch.frontend.comprehensions import Gathering
 from hlobatch.frontend.failing_statements import FailingLowering
-from hlobatch.frontend.following import called
+from hlobatch.frontend.following import MAKE, called
 from hlobatch.frontend.generator_loops import takes_turns
 from hlobatch.frontend.live_items import Seen, how_seen, may_change, may_take_out, view_of
 from hlobatch.frontend.nodes import walk
@@ -119,7 +119,7 @@ class ForLowering:
     def _may_be_users(self, function: ast.expr) -> bool:
         value = static_value(function, self.lowering.source, self.lowering.local)
         calls = None if value is MISSING else called(value)
-        return isinstance(function, ast.Name) if value is MISSING else calls is not None and calls.receiver != "made"
+        return isinstance(function, ast.Name) if value is MISSING else calls is not None and calls.receiver not in MAKE
 
     # The loop, counted or written out
 

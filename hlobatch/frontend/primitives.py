@@ -58,6 +58,7 @@ from hlobatch.values.identity import fresh
 
 HELPERS: Final = {
     "__hb_truth": batched_builtins.truth,
+    "__hb_filled": following.filled,
     "__hb_new": object.__new__,
     "__hb_not": batched_builtins.logical_not,
     "__hb_and": batched_builtins.logical_and,

@@ -19,6 +19,7 @@ from hlobatch.frontend import builtins as batched_builtins
 from hlobatch.frontend import iterators
 from hlobatch.frontend.callees import Called, Callee, changed_default
 from hlobatch.frontend.changes import GivesBack, rebinding
+from hlobatch.frontend.following import MAKE
 from hlobatch.frontend.guesses import Expected, tried
 from hlobatch.frontend.nested import Default
 from hlobatch.frontend.operands import operands_of, with_operands
@@ -42,7 +43,7 @@ class CallLowering:
 
     def lower(self, node: ast.Call, called: Called, result: str) -> str:
         """Emit a call of a function of the program; return the name of the variable that receives its result."""
-        if called.receiver == "made":
+        if called.receiver in MAKE:
             return self._make(node, called, result)
         callee, site = self._copy(called.callee, node), self.function.site(node)
         location = self.function.location(node)
@@ -70,10 +71,15 @@ class CallLowering:
         return result
 
     def _make(self, node: ast.Call, called: Called, result: str) -> str:
-        """Emit the call of a class: of its ``__init__`` on a new object, which is the result."""
+        """Emit the call of a class: of its ``__init__`` or ``__post_init__`` on a new object, which is the result."""
         made = self.function.temporary()
-        self.function.assign(made, helper("__hb_new", [node.func], node), node)
-        inner = ast.copy_location(ast.Call(node.func, [load(made, node), *node.args], node.keywords), node)
+        arguments, keywords = [load(made, node), *node.args], node.keywords
+        new: ast.expr = helper("__hb_new", [node.func], node)
+        if called.receiver == "filled":
+            call = ast.Call(load("__hb_filled", node), [node.func, *node.args], keywords)
+            new, arguments, keywords = self.function.simple(ast.copy_location(call, node)), arguments[:1], []
+        self.function.assign(made, new, node)
+        inner = ast.copy_location(ast.Call(node.func, arguments, keywords), node)
         self.lower(inner, replace(called, receiver=""), self.function.temporary())
         self.function.assign(result, load(made, node), node)
         return result

@@ -113,7 +113,7 @@ class RaisingLowering(ExpressionLowering):
     @property
     def _lost(self) -> tuple[str, ...]:
         """The object that a function makes, which nobody has if it fails."""
-        if self.source.function.__name__ != "__init__":
+        if self.source.function.__name__ not in ("__init__", "__post_init__"):
             return ()
         return tuple(name for name in parameter_names(self.source)[:1] if name in self.given_back)
 

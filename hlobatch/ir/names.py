@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import re
 from collections.abc import Container, Iterable, Iterator
 from itertools import count
 from typing import Final
@@ -59,6 +60,19 @@ class NewNames:
             name = next(other for i in self._numbers[name] if (other := f"{name}:{i}") not in self._taken)
         self._taken.add(name)
         return name
+
+
+def at_a_loop(name: str, line: int, column: int) -> str:
+    """A name for a variable of a generator whose statements stand in the place of a loop."""
+    return f"{name}_at_{line}_{column}"
+
+
+def as_written(name: str) -> str:
+    """The name that the user gave a variable, for messages: without the place of a loop."""
+    return _PLACE.sub("", name)
+
+
+_PLACE: Final = re.compile(r"_at_\d+_\d+$")
 
 
 def unsplit(variable: str) -> str:

@@ -312,6 +312,22 @@ def objects_whose_init_loops_and_branches(n):
     return total
 
 
+@dataclasses.dataclass(slots=True)
+class Rounded:
+    size: float
+    steps: int = 0
+
+    def __post_init__(self):
+        while self.size > 2:
+            self.size, self.steps = self.size / 2, self.steps + 1
+
+
+@case
+def dataclasses_whose_post_init_loops(n):
+    made = Rounded(n * 1.5)
+    return made.size, made.steps, Rounded(9.0, steps=n).steps
+
+
 class Round:
     def __init__(self, size):
         self.size = size
