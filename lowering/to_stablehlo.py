@@ -34,6 +34,7 @@ from hlobatch.lowering.turns.dispatch import EachInOrder, turn_of
 from hlobatch.lowering.turns.lanes import Lanes
 from hlobatch.lowering.turns.schedule import Schedule
 from hlobatch.transforms.pipeline import dump
+from hlobatch.typing import ArrayLike, Arrays
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ def start_of(request: Request) -> Callable[..., list[Any]]:
     lanes, count = Lanes(request.layout, request.share), len(reads.arrays)
     last = count + len(request.layout.input_avals)
 
-    def start(*operands: Any) -> list[Any]:
+    def start(*operands: ArrayLike) -> list[Any]:
         captured, inputs = operands[:count], operands[count:last]
         shared = operands[last:] or lanes.inputs.shared(reads, captured, inputs)
         given = lanes.inputs.named(captured, inputs, shared)
@@ -172,7 +173,7 @@ class _Builder:
         finished = call(add(self._finish, [*slots, *layout.shared_slots.values()], "finish"), [*state, *shared])
         return [*finished, *(state if self.request.keep_state else ())]
 
-    def _finish(self, *arrays: Any) -> list[Any]:
+    def _finish(self, *arrays: ArrayLike) -> list[Any]:
         """The results, what stopped the run and, unless the state is given back, the fates of inputs and the logs."""
         layout, count = self.layout, len(self.layout.slots)
         state, shared = arrays[:count], arrays[count:]
@@ -196,7 +197,7 @@ class _Builder:
 
     # What is computed before the loop
 
-    def _shared(self, captured: Sequence[Any], inputs: Sequence[Any]) -> list[Any]:
+    def _shared(self, captured: Sequence[Any], inputs: Arrays) -> list[Any]:
         """The shared values, computed in the module."""
         if not self.layout.shared:
             return []

@@ -19,7 +19,7 @@ from hlobatch.gradients.extremes import has_extremes, with_extremes
 from hlobatch.ir.evaluation import needed_for
 from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.types import TensorType, Type, rebuilt
-from hlobatch.typing import Arrays
+from hlobatch.typing import ArrayLike, Arrays
 
 Types = Mapping[str, Type]
 
@@ -62,7 +62,7 @@ def on_arrays(op: PrimOp, types: Types) -> Callable[..., list[Any]]:
     out_types = [types[v] for v in op.vars_out]
     function = _differentiable(op.function)
 
-    def run(*arrays: Any) -> list[Any]:
+    def run(*arrays: ArrayLike) -> list[Any]:
         results = function(*rebuilt(arrays, in_types))
         return [
             _stored(value, tensor)

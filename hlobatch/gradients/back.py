@@ -25,7 +25,7 @@ from hlobatch.gradients.recomputed import Again
 from hlobatch.gradients.variables import Variables
 from hlobatch.ir.ops import FunctionCallOp, GotoOp, Op, PopOp, PrimOp
 from hlobatch.ir.program import Block, Function
-from hlobatch.typing import Arrays
+from hlobatch.typing import ArrayLike, Arrays
 
 
 def back_of(name: str) -> str:
@@ -146,7 +146,7 @@ class Back:
         reads = list(dict.fromkeys([*needs, *terms, *(name for target in targets for name in target.terms)]))
         writes = [target.name for target in targets]
 
-        def run(*arrays: Any) -> list[Any]:
+        def run(*arrays: ArrayLike) -> list[Any]:
             known = self._by_array(reads, arrays)
             through = self._pulled(known)
             return [self._value(target, known, through) for target in targets]

@@ -30,7 +30,7 @@ from hlobatch.ir.code import Select
 from hlobatch.ir.evaluation import inlined, needed_for, variables_among
 from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.program import Program
-from hlobatch.typing import Arrays
+from hlobatch.typing import ArrayLike, Arrays
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class Pullback:
         types, reads = self.straight.program.var_defs, self.straight.reads
         avals = [_aval(array, types) for array in (*reads, *self.outputs)]
 
-        def back(*arrays: Any) -> list[Any]:
+        def back(*arrays: ArrayLike) -> list[Any]:
             links = self.straight.links(self.inputs, self.outputs)
             run = _Recorded(self.straight, dict(zip(reads, arrays, strict=False)), links)
             found = run.back(dict(zip(self.outputs, arrays[len(reads) :], strict=True)))

@@ -22,7 +22,7 @@ from hlobatch.ir.names import NewNames
 from hlobatch.ir.ops import Op, PrimOp
 from hlobatch.ir.program import Program
 from hlobatch.ir.types import TensorType, Type
-from hlobatch.typing import Arrays
+from hlobatch.typing import ArrayLike, Arrays
 
 
 def with_captured_as_inputs(program: Program, arrays: Arrays) -> Program:
@@ -54,7 +54,7 @@ def _reading(op: PrimOp, given: Sequence[str], names: Mapping[int, str], types: 
     places = {i: given.index(names[id(c)]) for i, c in enumerate(code.captured) if id(c) in names}
     count = sum(len(types[v].tensor_leaves) for v in op.vars_in)
 
-    def run(*arrays: Any) -> list[Any]:
+    def run(*arrays: ArrayLike) -> list[Any]:
         consts = [arrays[count + places[i]] if i in places else c for i, c in enumerate(code.jaxpr.consts)]
         own = replace(code, jaxpr=ClosedJaxpr(code.jaxpr.jaxpr, consts))
         return on_arrays(op.replace(function=own), types)(*arrays[:count])

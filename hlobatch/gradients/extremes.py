@@ -21,6 +21,7 @@ import jax.numpy as jnp
 
 from hlobatch._jax import ClosedJaxpr, Equation, Jaxpr, called_by, in_place_of
 from hlobatch.ir.evaluation import as_it_is, known_at_first, values_of
+from hlobatch.typing import ArrayLike
 
 _EXTREMES = {"reduce_max": jnp.argmax, "reduce_min": jnp.argmin}
 
@@ -34,7 +35,7 @@ def with_extremes(closed: ClosedJaxpr) -> Callable[..., list[Any]]:
     """The jaxpr as a function whose maximum and minimum reductions have the derivative of this module."""
     jaxpr: Jaxpr = closed.jaxpr
 
-    def run(*arrays: Any) -> list[Any]:
+    def run(*arrays: ArrayLike) -> list[Any]:
         known = known_at_first(closed, arrays)
         for equation in jaxpr.eqns:
             with in_place_of(equation):

@@ -37,7 +37,7 @@ from hlobatch.ir.types import TensorType, Type, tensor
 from hlobatch.prelude import is_of_prelude
 from hlobatch.transforms.optimizations import ALL, Optimizations
 from hlobatch.transforms.split_aggregates import split_aggregates
-from hlobatch.typing import Arrays
+from hlobatch.typing import ArrayLike, Arrays
 
 
 def with_inner_gradients(
@@ -73,7 +73,7 @@ def _together(program: Program) -> Callable[[Op], Op]:
             return op
         closed: Any = code.jaxpr
 
-        def run(*arrays: Any) -> list[Any]:
+        def run(*arrays: ArrayLike) -> list[Any]:
             return evaluated(closed.jaxpr.eqns, known_at_first(closed, arrays), closed.jaxpr.outvars, _as_given)
 
         return primitive(run, op.vars_in, op.vars_out, program.var_defs, op.text, op)
@@ -208,7 +208,7 @@ class _Inner:
         self.types[pack] = Type(tuple(TensorType(part.dtype, tuple(part.shape)) for part in parts))
         places = [self._read.index(array) for array in self._own]
 
-        def run(*arrays: Any) -> list[Any]:
+        def run(*arrays: ArrayLike) -> list[Any]:
             ahead = [e for e in closed.jaxpr.eqns if e is not self.mark.equation]
             (value,) = evaluated(ahead, known_at_first(closed, arrays), [number])
             return [value, *(arrays[place] for place in places)]
@@ -301,7 +301,7 @@ class _Inner:
         wanted = [None if isinstance(v, Literal) else v for v in mark.invars[1:]]
         places = {v: i for i, v in enumerate(closed.jaxpr.invars)}
 
-        def run(*arrays: Any) -> list[Any]:
+        def run(*arrays: ArrayLike) -> list[Any]:
             given = dict(zip(read, arrays, strict=False))
             _, *own, bars = self._parts(arrays[len(read) :], len(self._own))
             given |= dict(zip(self._own, own, strict=True))

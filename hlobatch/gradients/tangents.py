@@ -37,6 +37,7 @@ from hlobatch.ir.names import NewNames
 from hlobatch.ir.ops import HALT, FunctionCallOp, GotoOp, Op, PopOp, PrimOp, PushOp
 from hlobatch.ir.program import MAIN, Block, Function, Program
 from hlobatch.ir.types import Type
+from hlobatch.typing import ArrayLike
 
 
 @dataclass(frozen=True)
@@ -168,7 +169,7 @@ class _Forward:
         varied, wanted = [read.index(array) for array in inputs], [written.index(array) for array in outputs]
         run = on_arrays(op, self.types)
 
-        def both(*arrays: Any) -> list[Any]:
+        def both(*arrays: ArrayLike) -> list[Any]:
             values, tangents = list(arrays[: len(read)]), arrays[len(read) :]
 
             def of_varied(*some: Any) -> tuple[list[Any], list[Any]]:

@@ -31,12 +31,12 @@ from hlobatch.ir.ops import (
     PushOp,
 )
 from hlobatch.ir.program import Function, Program, VariableAllocation
-from hlobatch.typing import Arrays
+from hlobatch.typing import ArrayLike, Arrays
 
 Stacks = dict[str, list[Any]]
 
 
-def interpret(program: Program, *inputs: Any) -> Any:
+def interpret(program: Program, *inputs: ArrayLike) -> Any:
     """Run a program on one example.
 
     Args:

@@ -18,6 +18,7 @@ from hlobatch.ir.ops import LogOp, Op, PrimOp
 from hlobatch.ir.physical import lane_function
 from hlobatch.ir.program import Block, Program
 from hlobatch.ir.types import grouped
+from hlobatch.typing import ArrayLike
 
 Environment = dict[str, list[Any]]
 """The arrays ``[lanes, *event]`` of each variable."""
@@ -87,7 +88,7 @@ def _by_name(program: Program, names: Sequence[str], arrays: Iterable[Any]) -> d
 def _lane_code(program: Program, segment: Segment) -> Any:
     functions = [(op, lane_function(op, program.var_defs)) for op in segment.ops]
 
-    def run(*arrays: Any) -> list[Any]:
+    def run(*arrays: ArrayLike) -> list[Any]:
         env = _by_name(program, segment.inputs, arrays)
         for op, function in functions:
             results = function(*(array for name in op.vars_in for array in env[name]))

@@ -32,6 +32,7 @@ from hlobatch.ir.ops import BranchOp, FunctionCallOp, GotoOp, LogOp, Op
 from hlobatch.ir.physical import array_count, flatten, physical
 from hlobatch.ir.program import ControlFlowGraph, Function, Program
 from hlobatch.ir.types import Leaf, TensorType
+from hlobatch.typing import ArrayLike
 from hlobatch.values.user_values import user_value
 
 
@@ -58,7 +59,9 @@ class WaitingPoints:
         return index, self.masks.pop(index)
 
 
-def execute(program: Program, backend: Backend, block_code_cache: BlockCodeCache | None, *inputs: Any) -> list[Any]:
+def execute(
+    program: Program, backend: Backend, block_code_cache: BlockCodeCache | None, *inputs: ArrayLike
+) -> list[Any]:
     """Run a batch through a typed program with calls.
 
     Args:

@@ -35,8 +35,6 @@ from hlobatch.runtime.stops import interruption, out_of_time, stop_error
 from hlobatch.runtime.tail import SHORT_STRETCHES, WORTH_SECONDS
 from hlobatch.runtime.watch import Watch
 
-Arrays = list[Any]
-
 
 class Part(NamedTuple):
     """The state of a part after its last stretch.
@@ -150,7 +148,7 @@ class Course:
         return [part for _, part in sorted(self.parts.items())]
 
     @property
-    def results(self) -> Arrays:
+    def results(self) -> list[Any]:
         """The whole batch's results, as they are stored."""
         return self.division.join([part.output[: self.division.plan.result_arrays] for part in self.parts_by_number])
 
@@ -245,7 +243,7 @@ class Course:
         waiting = division.status(room, part.output) == Fate.UNSTARTED
         return Room(room.depth, grows=False) if waiting.any() else None
 
-    def _state(self, part: Part, room: Room) -> Arrays:
+    def _state(self, part: Part, room: Room) -> list[Any]:
         """The state that a part goes on from: unchanged, with larger stacks, or without the inputs that need them."""
         layout, state = self.division.layout(part.room), self.division.state(part.room, part.output)
         if room.depth > part.room.depth:
@@ -309,7 +307,7 @@ class Course:
             return interruption(division.plan, np.full(division.size, Fate.RUNNING), None)
         return interruption(division.plan, *self._end())
 
-    def _end(self) -> tuple[Any, Arrays]:
+    def _end(self) -> tuple[Any, list[Any]]:
         """The status of each input, and the results of the whole batch as they are stored."""
         division = self.division
         ends = [
@@ -319,7 +317,7 @@ class Course:
         return status, results
 
 
-def grown_state(layout: Layout, state: Sequence[Any], depth: int) -> Arrays:
+def grown_state(layout: Layout, state: Sequence[Any], depth: int) -> list[Any]:
     """The state with ``depth`` frames per stack, in new arrays; the frames in use keep their places."""
     deeper = replace(layout, depth=depth).slots
     grown = []

@@ -41,7 +41,7 @@ from hlobatch.runtime.opened import derived, opened_at, quiet, split, with_captu
 from hlobatch.runtime.plan import Plan, Reverse
 from hlobatch.runtime.primitive import guard_p, log_avals, run_p, run_within
 from hlobatch.runtime.sums import results_with_sums
-from hlobatch.typing import Arrays
+from hlobatch.typing import ArrayLike, Arrays
 
 Stopped = LaneError | Interrupted
 
@@ -238,24 +238,24 @@ def _tangents_function(plan: Plan, inputs: tuple[int, ...]) -> Callable[..., lis
     """The function of captured arrays, inputs and tangents to the tangents of the results that have one."""
     made, count = _tangents(plan, inputs), len(plan.out_type.tensor_leaves)
 
-    def linear(*operands: Any) -> list[Any]:
+    def linear(*operands: ArrayLike) -> list[Any]:
         captured, given = split(plan, operands)
         return _results(made.plan, captured, given, plan)[count : count + len(made.results)]
 
     return linear
 
 
-def _tangents_abstract(*operands: Any, plan: Plan, inputs: tuple[int, ...]) -> list[Any]:
+def _tangents_abstract(*operands: ArrayLike, plan: Plan, inputs: tuple[int, ...]) -> list[Any]:
     size = plan.batch_size(split(plan, operands)[1])
     avals = plan.result_avals(size)
     return [ShapedArray(avals[i].shape, avals[i].dtype, operands) for i in _tangents(plan, inputs).results]
 
 
-def _tangents_impl(*operands: Any, plan: Plan, inputs: tuple[int, ...]) -> list[Any]:
+def _tangents_impl(*operands: ArrayLike, plan: Plan, inputs: tuple[int, ...]) -> list[Any]:
     return _tangents_function(plan, inputs)(*operands)
 
 
-def _tangents_lowering(ctx: Any, *operands: Any, plan: Plan, inputs: tuple[int, ...]) -> Any:
+def _tangents_lowering(ctx: Any, *operands: ArrayLike, plan: Plan, inputs: tuple[int, ...]) -> Any:
     return lower_as_jax(ctx, _tangents_function(plan, inputs), operands)
 
 
@@ -264,7 +264,7 @@ def _tangents_jvp(primals: Any, tangents: Any, *, plan: Plan, inputs: tuple[int,
     return jvp_of(_tangents_function(plan, inputs), primals, tangents)
 
 
-def _tangents_transpose(cotangents: Arrays, *operands: Any, plan: Plan, inputs: tuple[int, ...]) -> list[Any]:
+def _tangents_transpose(cotangents: Arrays, *operands: ArrayLike, plan: Plan, inputs: tuple[int, ...]) -> list[Any]:
     """Reverse mode: runs the program with cotangents."""
     captured, given = split(plan, operands)
     known = given[: len(plan.input_shared)]

@@ -8,7 +8,7 @@ more turns, so that Ctrl-C takes effect between two passes. All others keep thei
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from time import perf_counter, sleep
 from typing import Any, Final
@@ -33,6 +33,7 @@ from hlobatch.runtime.stats import BlockStats, RunStats
 from hlobatch.runtime.stops import interruption, out_of_time, stop_error
 from hlobatch.runtime.watch import LOOK_SECONDS, Watch
 from hlobatch.targets.target import Form, Target
+from hlobatch.typing import ArrayLike, Arrays
 
 FIRST_TURNS: Final = 1 << 20
 """Turns that a thread makes in the first pass: some tenths of a second, by judgement (2026-11) …"""
@@ -40,8 +41,6 @@ GROWTH_OF_TURNS: Final = 4
 """… and the factor for each later pass: unfinished lanes start again, which is a third of the run at most."""
 SECONDS_BETWEEN_LOOKS: Final = 1e-3
 """Seconds between two tests of whether a pass is over."""
-
-Arrays = Sequence[Any]
 
 
 @dataclass(frozen=True)
@@ -116,7 +115,7 @@ class DeviceKernel:
         scratch = jax.ShapeDtypeStruct((grid.scratch_bytes,), np.uint8)
         counts = [jax.ShapeDtypeStruct((grid.lanes, module.blocks, 2), np.uint32)] if module.blocks else []
 
-        def run(*operands: Any) -> list[Any]:
+        def run(*operands: ArrayLike) -> list[Any]:
             given = (*operands, *shape.shared_function(*operands))
             written = [*types, status, scratch, *counts]
             try:
@@ -142,7 +141,7 @@ def calling(kernel: DeviceKernel, size: int) -> Callable[..., list[Any]]:
     shape, plan = kernel.shape, kernel.shape.plan
     call = kernel.calling(kernel.grid(kernel.declared_frames, size))
 
-    def run(*operands: Any) -> list[Any]:
+    def run(*operands: ArrayLike) -> list[Any]:
         count = len(plan.captures.arrays)
         known = {id(a): x for a, x in zip(plan.captures.arrays, operands[:count], strict=True)}
         *results, stopped, said = call(*shape.captures.operands(known), *operands[count:])

@@ -42,7 +42,7 @@ from hlobatch.runtime.plan import Executables, Plan, Room
 from hlobatch.runtime.tail import Tail, width_for
 from hlobatch.runtime.threads import together
 from hlobatch.strategy.strategy import Strategy
-from hlobatch.typing import Arrays
+from hlobatch.typing import ArrayLike, Arrays
 
 COPIES: Final = 2
 """Factor on the bytes of larger stacks for the memory they need: the loop works on a copy of the arrays it is given."""
@@ -374,7 +374,7 @@ class Division:
         """A function of a part's number and the whole batch, made from one of a single part's operands."""
         return partial(self._part, run) if self.threads > 1 else lambda _, *operands: run(*operands)
 
-    def _part(self, run: Callable[..., Any], part: Any, *operands: Any) -> Any:
+    def _part(self, run: Callable[..., Any], part: Any, *operands: ArrayLike) -> Any:
         """Run a part, given its number and the whole batch."""
         rows = jnp.minimum(part + self.threads * np.arange(self.part_size, dtype=np.int32), self.size - 1)
         first = len(self.plan.captured)

@@ -13,6 +13,7 @@ from hlobatch.lowering.state.layout import Layout
 from hlobatch.runtime.plan import Plan, Room
 from hlobatch.runtime.primitive import run_p
 from hlobatch.strategy.strategy import Strategy
+from hlobatch.typing import ArrayLike
 
 
 def entry_point(
@@ -47,7 +48,7 @@ def entry_of(
     run = partial(run_p.bind, plan=plan, shared_given=shared_given, resume=resume, keep_state=keep_state, **how)
     count = plan.result_arrays
 
-    def entry(*operands: Any) -> list[Any]:
+    def entry(*operands: ArrayLike) -> list[Any]:
         outputs = run(*operands)
         return list(outputs if keep_state else outputs[:count])
 

@@ -32,19 +32,17 @@ from hlobatch.runtime.stats import BlockStats, RunStats
 from hlobatch.runtime.watch import Watch
 from hlobatch.strategy.options import KERNELS
 
-Arrays = list[Any]
-
 
 @dataclass
 class Outcome:
     """The end of a run.
 
     Attributes:
-        results: Arrays ``[inputs, *event]`` as they are stored.
+        results: list[Any] ``[inputs, *event]`` as they are stored.
         stats: Statistics of the run, if asked for; else None.
     """
 
-    results: Arrays
+    results: list[Any]
     stats: RunStats | None = None
 
 
@@ -53,7 +51,7 @@ def execute(plan: Plan, inputs: Sequence[Any], *, stats: bool = False) -> Outcom
 
     Args:
         plan: The plan to run.
-        inputs: Arrays as they are stored, ``[inputs, *event]``, shared ones ``[*event]``.
+        inputs: list[Any] as they are stored, ``[inputs, *event]``, shared ones ``[*event]``.
         stats: Whether to count executions.
 
     Raises:
@@ -82,7 +80,7 @@ def prepared(plan: Plan, inputs: Sequence[Any], kind: Kind = ARRAYS) -> Prepared
 
     Args:
         plan: The plan to run.
-        inputs: Arrays as they are stored.
+        inputs: list[Any] as they are stored.
         kind: The kind of the calls that have such arrays.
     """
     is_kernel = runs_as_kernel(plan, inputs)
@@ -169,7 +167,7 @@ def outcome(course: Course) -> Outcome:
     return Outcome(course.results, _stats(course) if course.division.stats else None)
 
 
-def results_of(plan: Plan, captured: Sequence[Any], inputs: Sequence[Any]) -> Arrays:
+def results_of(plan: Plan, captured: Sequence[Any], inputs: Sequence[Any]) -> list[Any]:
     """The results as they are stored, computed now, or, on tracers, as part of a computation that JAX is tracing.
 
     Args:
@@ -191,7 +189,7 @@ def at_once(plan: Plan, inputs: Sequence[Any]) -> Sequence[Any]:
     return plan.out_type.flatten(run(inputs))
 
 
-def trace(plan: Plan, inputs: Sequence[Any], captured: Sequence[Any] | None = None) -> Arrays:
+def trace(plan: Plan, inputs: Sequence[Any], captured: Sequence[Any] | None = None) -> list[Any]:
     """The results of a run within a computation that JAX is tracing.
 
     Stacks cannot grow there; a stopped run is reported through the host when the computation runs.

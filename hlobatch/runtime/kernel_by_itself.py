@@ -25,7 +25,7 @@ from hlobatch.runtime.leaving import in_a_stretch, is_in_a_daemon
 from hlobatch.runtime.places import has_several_devices
 from hlobatch.runtime.plan import Plan
 from hlobatch.runtime.stops import interruption
-from hlobatch.typing import Arrays
+from hlobatch.typing import ArrayLike, Arrays
 
 CALLS_FROM_PYTHON: Final = 3
 """Calls with the same types and stacks, besides the first, before the call is compiled, which takes as long as hundreds
@@ -144,7 +144,7 @@ def _entry(runner: KernelRunner, frames: Frames, types: Sequence[Any], kind: Kin
     captured = _on_device(runner.shape.captured)
     count = len(captured)
 
-    def traced(*operands: Any, **kwargs: Any) -> Arrays:
+    def traced(*operands: ArrayLike, **kwargs: Any) -> Arrays:
         arrays = kind.stored(operands[count:], kwargs)
         if _types(arrays) != types or tracing_context() != context:
             raise OtherTypesError
@@ -157,7 +157,7 @@ def _types(arrays: Arrays) -> list[Any]:
     return [(x.shape, x.dtype) for x in map(jax.typeof, arrays)]
 
 
-def _in_a_stretch(entry: Callable[..., Arrays], *operands: Any, **kwargs: Any) -> Arrays:
+def _in_a_stretch(entry: Callable[..., Arrays], *operands: ArrayLike, **kwargs: Any) -> Arrays:
     with in_a_stretch():
         return _handing_over(entry, *operands, **kwargs)
 
@@ -168,7 +168,7 @@ def _on_device(captured: Arrays) -> Arrays:
         return tuple(x if isinstance(x, jax.Array) else jax.device_put(x) for x in captured)
 
 
-def _handing_over(entry: Callable[..., Arrays], *operands: Any, **kwargs: Any) -> Arrays:
+def _handing_over(entry: Callable[..., Arrays], *operands: ArrayLike, **kwargs: Any) -> Arrays:
     """Call a jitted function with arguments some of which may be NumPy's, even if the user has forbidden transfers."""
     with jax.transfer_guard("allow"):
         results = entry(*operands, **kwargs)

@@ -26,6 +26,7 @@ from hlobatch.kernels.types import NoKernelError
 from hlobatch.runtime.kernel import CHUNKS, Frames, Kernel
 from hlobatch.runtime.kernel_plan import shape_of
 from hlobatch.runtime.plan import Plan
+from hlobatch.typing import ArrayLike
 
 TARGET: Final = "hlobatch_kernel"
 """The handler's name, under which XLA finds it."""
@@ -138,7 +139,7 @@ def calling(plan: Plan, record: Record, size: int) -> Callable[..., list[Any]]:
     """
     call, shape = all_of_call(plan, record, size), shape_of(plan, size)
 
-    def run(*operands: Any) -> list[Any]:
+    def run(*operands: ArrayLike) -> list[Any]:
         count = len(plan.captures.arrays)
         known = {id(a): x for a, x in zip(plan.captures.arrays, operands[:count], strict=True)}
         *results, told = call(*shape.captures.operands(known), *operands[count:])
@@ -166,7 +167,7 @@ def all_of_call(plan: Plan, record: Record, size: int) -> Callable[..., list[Any
     types = [jax.ShapeDtypeStruct((rows.get(k, size), *t.shape), t.dtype) for k, t in enumerate(shape.result_types)]
     told = jax.ShapeDtypeStruct((1 + size,), np.int32)
 
-    def run(*operands: Any) -> list[Any]:
+    def run(*operands: ArrayLike) -> list[Any]:
         given = (*operands, *shape.shared_function(*operands))
         aliases = {len(given) + i: k for i, k in enumerate(sums)}  # each thread adds to a row of zeros
         kernel = jax.ffi.ffi_call(TARGET, [*types, told], input_output_aliases=aliases)

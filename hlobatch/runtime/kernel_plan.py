@@ -28,7 +28,7 @@ from hlobatch.strategy.options import GANG, KERNEL, KERNELS
 from hlobatch.targets.cpu.processor import cores
 from hlobatch.targets.lanes import Verdict
 from hlobatch.targets.target import Target
-from hlobatch.typing import DType
+from hlobatch.typing import Arrays, DType
 
 LEAST_BYTES_BY_JAX: Final = 1 << 16
 """Bytes from which JAX takes over an array without a copy; for fewer, a copy takes less time than arranging that."""
@@ -111,7 +111,7 @@ def check_kernel(plan: Plan) -> None:
         device_kernel(plan, target)
 
 
-def runner_of(plan: Plan, inputs: Sequence[Any], *, counts: bool = False) -> KernelRunner | DeviceRunner:
+def runner_of(plan: Plan, inputs: Arrays, *, counts: bool = False) -> KernelRunner | DeviceRunner:
     """An object that runs a plan by its kernel on batches like this one.
 
     Args:
@@ -153,7 +153,7 @@ def is_kernel(plan: Plan, size: Any) -> bool:
     return form_of(plan, size).by_themselves
 
 
-def runs_as_kernel(plan: Plan, inputs: Sequence[Any]) -> bool:
+def runs_as_kernel(plan: Plan, inputs: Arrays) -> bool:
     """Whether a batch runs as a kernel; one that is spread over several devices only if the user asks for it."""
     is_near = plan.options.dispatch in KERNELS or len(devices_of(plan, inputs)) <= 1
     return is_near and is_kernel(plan, plan.batch_size(inputs))
@@ -235,7 +235,7 @@ class KernelRunner:
     device: Any = None
 
     @classmethod
-    def of(cls, plan: Plan, inputs: Sequence[Any], *, counts: bool = False, sums: bool = False) -> KernelRunner:
+    def of(cls, plan: Plan, inputs: Arrays, *, counts: bool = False, sums: bool = False) -> KernelRunner:
         """The runner of a plan, for batches like this one.
 
         Args:
@@ -251,7 +251,7 @@ class KernelRunner:
         device = next(iter(devices)) if len(devices) == 1 else None
         return cls(plan, shape, _kernel(shape, counts=counts, sums=sums), plan.batch_size(inputs), device)
 
-    def __call__(self, inputs: Sequence[Any]) -> tuple[list[Any], Run]:
+    def __call__(self, inputs: Arrays) -> tuple[list[Any], Run]:
         """The results of a batch as they are stored, and the record of the run.
 
         Args:
@@ -272,7 +272,7 @@ class KernelRunner:
             raise self.error(run, kept)
         return kept, run
 
-    def go_on(self, inputs: Sequence[Any], results: Sequence[Any], status: np.ndarray[Any, Any]) -> None:
+    def go_on(self, inputs: Arrays, results: Sequence[Any], status: np.ndarray[Any, Any]) -> None:
         """Run the inputs that a call by XLA did not finish, into the memory of the call's results.
 
         Args:
@@ -289,7 +289,7 @@ class KernelRunner:
             raise self.error(run, self.shape.kept_results(results))
 
     def _run(
-        self, inputs: Sequence[Any], results: Sequence[Any], status: Any, threads: int, summed: Sequence[int] = ()
+        self, inputs: Arrays, results: Sequence[Any], status: Any, threads: int, summed: Sequence[int] = ()
     ) -> Run:
         shape = self.shape
         given = [*map(memory, (*shape.captured, *inputs)), *map(memory, shape.shared_values(inputs))]

@@ -28,6 +28,7 @@ from hlobatch.lowering.state.inputs import Inputs
 from hlobatch.runtime.plan import Plan
 from hlobatch.targets.target import Form, Target
 from hlobatch.transforms.set_apart import set_apart
+from hlobatch.typing import Arrays
 
 VECTORS: Final = 4
 """Vectors that hold one 32-bit number of all lanes of a gang: several, so that operations overlap …"""
@@ -148,7 +149,7 @@ class Shape:
     def compiled_shared_function(self) -> Callable[..., list[Any]]:
         return jax.jit(self.shared_function)
 
-    def shared_values(self, inputs: Sequence[Any]) -> list[Any]:
+    def shared_values(self, inputs: Arrays) -> list[Any]:
         """The shared values, from inputs as they are stored."""
         if not self.computed:
             return []

@@ -32,7 +32,7 @@ from hlobatch.runtime.plan import Plan, Room
 from hlobatch.runtime.primitive import run_p
 from hlobatch.runtime.watch import Watch
 
-Arrays = dict[str, Any]
+NamedArrays = dict[str, Any]
 
 PROGRAM: Final = "program"
 """Name of the array that identifies the program of a state: a digest, ``u8[32]``."""
@@ -111,7 +111,7 @@ class RunState:
         [0, 3, 9]
     """
 
-    def __init__(self, kind: Kind, arrays: Arrays) -> None:
+    def __init__(self, kind: Kind, arrays: NamedArrays) -> None:
         self.kind = kind
         self.arrays = arrays
 
@@ -286,7 +286,7 @@ def _within(state: RunState, turns: Any) -> RunState:
     return RunState(state.kind, arrays)
 
 
-def _given(state: RunState) -> Arrays:
+def _given(state: RunState) -> NamedArrays:
     """The arrays that are the same in all states of a run."""
     return {name: array for name, array in state.arrays.items() if name == PROGRAM or name.startswith(INPUT)}
 
@@ -316,7 +316,7 @@ class _Layouts:
     """
 
     kind: Kind
-    arrays: Arrays
+    arrays: NamedArrays
 
     @property
     def parts(self) -> range:
@@ -346,7 +346,7 @@ class _Layouts:
         """The state of a part, in the order of its layout."""
         return [self.arrays[f"{number}:{slot}"] for slot in self.division.layout(self.room(number)).slots]
 
-    def named(self, number: int, room: Room, slots: Sequence[Any]) -> Arrays:
+    def named(self, number: int, room: Room, slots: Sequence[Any]) -> NamedArrays:
         """The state of a part, by name."""
         layout = self.division.layout(room)
         named = {f"{number}:{slot}": array for slot, array in zip(layout.slots, slots, strict=True)}

@@ -51,7 +51,7 @@ from hlobatch.runtime.stops import stop_error
 from hlobatch.strategy.options import KERNELS
 from hlobatch.strategy.strategy import Strategy
 from hlobatch.targets.registry import target_of
-from hlobatch.typing import Arrays
+from hlobatch.typing import ArrayLike, Arrays
 
 run_p = Primitive("hlobatch_run")
 run_p.multiple_results = True
@@ -81,7 +81,7 @@ def run_within(plan: Plan, inputs: Arrays, captured: Arrays | None = None) -> li
 
 
 def _run_abstract(
-    *operands: Any,
+    *operands: ArrayLike,
     plan: Plan,
     room: Room,
     stats: bool,
@@ -110,7 +110,7 @@ def log_avals(plan: Plan, size: Any, room: Room | None = None) -> list[jax.Shape
     return [slots[LOG], slots[LOGGED]]
 
 
-def _run_impl(*operands: Any, plan: Plan, **params: Any) -> Any:
+def _run_impl(*operands: ArrayLike, plan: Plan, **params: Any) -> Any:
     run = plan.executable(tuple(params.items()), lambda: jax.jit(partial(run_p.bind, plan=plan, **params)))
     with jax.disable_jit(False), nans.not_looking():  # otherwise this rule would be called again
         outputs = run(*operands)
@@ -121,7 +121,7 @@ def _run_impl(*operands: Any, plan: Plan, **params: Any) -> Any:
 
 def _run_lowering(
     ctx: Any,
-    *operands: Any,
+    *operands: ArrayLike,
     plan: Plan,
     room: Room,
     stats: bool,
@@ -298,17 +298,17 @@ def _unchecked(*, plan: Plan, **_: Any) -> None:
 refuse_checks(run_p, _unchecked)
 
 
-def _guard_abstract(*operands: Any, plan: Plan) -> list[Any]:
+def _guard_abstract(*operands: ArrayLike, plan: Plan) -> list[Any]:
     del plan
     return list(operands[:-2])
 
 
-def _guard_impl(*operands: Any, plan: Plan) -> list[Any]:
+def _guard_impl(*operands: ArrayLike, plan: Plan) -> list[Any]:
     *results, stopped, _ = operands
     return list(reported(*operands, plan=plan)) if int(np.max(stopped)) else results
 
 
-def reported(*operands: Any, plan: Plan) -> list[Any]:
+def reported(*operands: ArrayLike, plan: Plan) -> list[Any]:
     """The results; if the run was stopped, an error is raised through the host."""
     *results, stopped, status = operands
     details = results[-1:] if plan.specialized.failures else []
@@ -327,14 +327,14 @@ def reported(*operands: Any, plan: Plan) -> list[Any]:
     return [jnp.where(code != 0, jnp.zeros_like(r), r) for r in results]
 
 
-def _poisoned(*operands: Any, plan: Plan) -> list[Any]:
+def _poisoned(*operands: ArrayLike, plan: Plan) -> list[Any]:
     """The results, with a mark where there is none: an export has no host to report to."""
     del plan
     *results, _, status = operands
     return marked(results, status)
 
 
-def _guard_lowering(ctx: Any, *operands: Any, plan: Plan) -> Any:
+def _guard_lowering(ctx: Any, *operands: ArrayLike, plan: Plan) -> Any:
     return lower_as_jax(ctx, partial(_poisoned if is_for_export(ctx) else reported, plan=plan), operands)
 
 

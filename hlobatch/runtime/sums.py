@@ -38,7 +38,7 @@ from hlobatch.runtime.places import devices_of
 from hlobatch.runtime.plan import Plan
 from hlobatch.runtime.primitive import call_of_kernel, is_kernel_here, reported
 from hlobatch.targets.registry import target_of
-from hlobatch.typing import Arrays
+from hlobatch.typing import ArrayLike, Arrays
 
 MOST_BYTES_OF_ROWS: Final = 1 << 24
 """Bytes of the rows that a run returns, one for each input, to be summed over the batch; a larger batch runs in parts.
@@ -90,7 +90,7 @@ def _summing_in_loop(plan: Plan, size: Any, *, threads: int = 1) -> Plan:
     return found if found.summed else plan
 
 
-def _at_once(*operands: Any, plan: Plan, summed: tuple[int, ...]) -> list[Any]:
+def _at_once(*operands: ArrayLike, plan: Plan, summed: tuple[int, ...]) -> list[Any]:
     """The results for concrete arrays."""
     _, inputs = split(plan, operands)
     size = plan.batch_size(inputs)
@@ -130,7 +130,7 @@ def _in_rows(plan: Plan, summed: tuple[int, ...], wanted: Plan | None = None) ->
     wanted = wanted or plan
     avals, are_there = wanted.result_avals(1), wanted.summed_results
 
-    def run(*operands: Any) -> list[Any]:
+    def run(*operands: ArrayLike) -> list[Any]:
         captured, inputs = split(plan, operands)
         captured = with_captured(wanted, plan, captured)
 
@@ -148,13 +148,13 @@ def _in_rows(plan: Plan, summed: tuple[int, ...], wanted: Plan | None = None) ->
     return run
 
 
-def _abstract(*operands: Any, plan: Plan, summed: tuple[int, ...]) -> list[Any]:
+def _abstract(*operands: ArrayLike, plan: Plan, summed: tuple[int, ...]) -> list[Any]:
     avals = plan.result_avals(plan.batch_size(split(plan, operands)[1]))
     shapes = [aval.shape[1:] if i in summed else aval.shape for i, aval in enumerate(avals)]
     return [ShapedArray(shape, aval.dtype, operands) for shape, aval in zip(shapes, avals, strict=True)]
 
 
-def _lowering(ctx: Any, *operands: Any, plan: Plan, summed: tuple[int, ...]) -> Any:
+def _lowering(ctx: Any, *operands: ArrayLike, plan: Plan, summed: tuple[int, ...]) -> Any:
     size = plan.batch_size(split(plan, ctx.avals_in)[1])
     static = isinstance(size, int) and size > 0
     is_kernel_of_ours = is_kernel_here(ctx, plan, size)
@@ -177,7 +177,7 @@ def _jvp(primals: Arrays, tangents: Arrays, *, plan: Plan, summed: tuple[int, ..
     return jvp_of(_in_rows(plan, summed), primals, tangents)
 
 
-def _linearize(has_tangent: Sequence[bool], *operands: Any, plan: Plan, summed: tuple[int, ...]) -> Any:
+def _linearize(has_tangent: Sequence[bool], *operands: ArrayLike, plan: Plan, summed: tuple[int, ...]) -> Any:
     return linearize_of(_in_rows(plan, summed), has_tangent, operands)
 
 

@@ -23,6 +23,7 @@ from hlobatch.lowering.state.narrowing import Narrowing
 from hlobatch.runtime.plan import Plan, Room
 from hlobatch.runtime.primitive import run_p
 from hlobatch.strategy.strategy import Strategy
+from hlobatch.typing import ArrayLike
 
 WIDTHS: Final = (1, 8)
 """Numbers of lanes of the programs for the last lanes."""
@@ -64,7 +65,7 @@ class Tail:
         """Number of lanes that go on."""
         return int(self.narrowing.narrow.lanes)
 
-    def __call__(self, part: Any, *operands: Any) -> list[Any]:
+    def __call__(self, part: Any, *operands: ArrayLike) -> list[Any]:
         """The part's output, given its number, the whole batch, the state and the number of turns."""
         plan, wide, narrow = self.plan, self.narrowing.wide, self.narrowing.narrow
         supply = iter(operands)

@@ -16,7 +16,7 @@ def over_events(mask: ArrayLike, array: ArrayLike) -> Any:
     return mask.reshape(mask.shape + (1,) * (array.ndim - 1))
 
 
-def masked(mask: ArrayLike, new: Any, old: Any) -> Any:
+def masked(mask: ArrayLike, new: ArrayLike, old: ArrayLike) -> Any:
     """``new`` in the lanes of the mask, ``old`` elsewhere."""
     return where(over_events(mask, old), new, old)
 

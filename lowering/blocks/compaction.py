@@ -64,7 +64,7 @@ class Selection(ABC):
         """An array of ``count`` lanes, with the values of inactive lanes replaced by that of an active lane."""
 
     @abstractmethod
-    def put(self, array: ArrayLike, new: Any) -> Any:
+    def put(self, array: ArrayLike, new: ArrayLike) -> Any:
         """The array of all lanes, with the results ``new`` of ``count`` lanes put in the lanes of the mask."""
 
 
@@ -86,7 +86,7 @@ class Everyone(Selection):
     def real(self, array: ArrayLike) -> Any:
         return from_active_lane(self.mask, array)
 
-    def put(self, array: ArrayLike, new: Any) -> Any:
+    def put(self, array: ArrayLike, new: ArrayLike) -> Any:
         return masked(self.mask, new, array)
 
 
@@ -116,7 +116,7 @@ class Few(Selection):
     def real(self, array: ArrayLike) -> Any:
         return array
 
-    def put(self, array: ArrayLike, new: Any) -> Any:
+    def put(self, array: ArrayLike, new: ArrayLike) -> Any:
         return array.at[self._positions].set(new, **IN_BOUNDS)
 
 

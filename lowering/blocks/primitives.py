@@ -38,7 +38,7 @@ class Call:
 
     op: PrimOp
     layout: Layout
-    lanes: Any
+    lanes: ArrayLike
     arrays: list[Any]
     varies: list[bool]
     tables: tuple[int, ...] = ()
@@ -94,7 +94,9 @@ class Call:
             return over_lanes(found, [True, *varies], self.lanes, [mask, *arrays]), found.results
 
 
-def over_lanes(function: Callable[..., Sequence[Any]], varies: Sequence[bool], lanes: Any, arrays: Arrays) -> list[Any]:
+def over_lanes(
+    function: Callable[..., Sequence[Any]], varies: Sequence[bool], lanes: ArrayLike, arrays: Arrays
+) -> list[Any]:
     """What a function of one lane's arrays gives on arrays of all lanes, which differ in some of them."""
     if any(varies):
         return list(jax.vmap(function, tuple(0 if differs else None for differs in varies))(*arrays))

@@ -47,7 +47,7 @@ class Updating:
     updates: Mapping[int, bool]
     results: frozenset[int]
 
-    def __call__(self, active: Any, *arrays: Any) -> list[Any]:
+    def __call__(self, active: Any, *arrays: ArrayLike) -> list[Any]:
         """The results; in a lane that is not active, those at ``results`` are the arguments, unchanged."""
         jaxpr: Jaxpr = self.closed.jaxpr
         known = known_at_first(self.closed, arrays)

@@ -21,6 +21,7 @@ import numpy as np
 from hlobatch._jax import Aval, func, ir, lower_to_stablehlo, mlir, without_shardings
 from hlobatch.lowering.module.functions import new_function
 from hlobatch.lowering.module.trim import Part
+from hlobatch.typing import ArrayLike
 
 Avals = Sequence[jax.ShapeDtypeStruct]
 
@@ -79,7 +80,7 @@ class Splicer:
         parts = list(self._added.values())
 
         # One function that calls all of them is lowered, since each lowering makes an MLIR context of its own.
-        def everything(*arrays: Any) -> list[Any]:
+        def everything(*arrays: ArrayLike) -> list[Any]:
             supply = iter(arrays)
             return [part.whole(*islice(supply, len(part.avals))) for part in parts]
 

@@ -6,7 +6,7 @@ which XLA folds.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
@@ -20,6 +20,7 @@ from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.physical import from_physical, physical, to_physical
 from hlobatch.ir.program import Program
 from hlobatch.ir.types import TensorType
+from hlobatch.typing import Arrays
 
 LEAST_ELEMENTS_PASSED: Final = 16
 """Elements from which a captured array is an operand of the module; a smaller one is a constant, which XLA folds.
@@ -63,7 +64,7 @@ class Captures:
         """Whether some of the arrays are tracers, which mean nothing outside the trace that they belong to."""
         return any(map(is_tracer, self.arrays))
 
-    def substituted(self, op: PrimOp, operands: Sequence[Any]) -> PrimOp:
+    def substituted(self, op: PrimOp, operands: Arrays) -> PrimOp:
         """The primitive with its captured arrays replaced by operands."""
         function, found = op.code.typed, self._of(op)
         if function is None or not found:

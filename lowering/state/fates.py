@@ -24,6 +24,7 @@ from hlobatch.lowering.arrays.rows import IN_BOUNDS
 from hlobatch.lowering.arrays.where import where
 from hlobatch.lowering.state.layout import FATE, HEAD, ITEM, LOGGED, PC, Layout, Slots
 from hlobatch.lowering.state.log import without_room
+from hlobatch.typing import ArrayLike
 
 OF_INPUTS: Final = f"{FATE}.out"
 """The slot of the fates of all inputs, in a run with a queue."""
@@ -44,7 +45,7 @@ def told_by(layout: Layout) -> frozenset[str]:
 # Within a turn
 
 
-def stopped(layout: Layout, slots: Slots, lanes: Any, fate: Fate) -> Slots:
+def stopped(layout: Layout, slots: Slots, lanes: ArrayLike, fate: Fate) -> Slots:
     """The slots that change when the inputs of some lanes are stopped, with their new values."""
     return {
         PC: where(lanes, np.int32(layout.leave), slots[PC]),
@@ -52,14 +53,14 @@ def stopped(layout: Layout, slots: Slots, lanes: Any, fate: Fate) -> Slots:
     }
 
 
-def full(layout: Layout, slots: Slots, lanes: Any, block: int) -> Slots:
+def full(layout: Layout, slots: Slots, lanes: ArrayLike, block: int) -> Slots:
     """The slots that change when some lanes at a block find their stacks full: lanes park, or inputs are stopped."""
     if not layout.grows:
         return stopped(layout, slots, lanes, Fate.PARKED)
     return parked(layout, slots, lanes, block)
 
 
-def parked(layout: Layout, slots: Slots, lanes: Any, block: int) -> Slots:
+def parked(layout: Layout, slots: Slots, lanes: ArrayLike, block: int) -> Slots:
     """The slots that change when some lanes park at a block, to wait for the host."""
     return {PC: where(lanes, layout.parked + block, slots[PC])}
 

@@ -43,13 +43,13 @@ class Narrowing:
         """The lanes that go on, ``i32[few]``: those with something left to do, and others behind them if need be."""
         return jnp.argsort(~self._at_work(slots), stable=True)[: self.narrow.lanes].astype(jnp.int32)
 
-    def inputs(self, slots: Slots, lanes: Any) -> Any:
+    def inputs(self, slots: Slots, lanes: ArrayLike) -> Any:
         """The indices of the lanes' inputs, ``i32[few]``; for a lane without an input, any index."""
         if not self.wide.queue:
             return jnp.minimum(lanes, self.wide.inputs - 1)
         return jnp.maximum(slots[ITEM].at[lanes].get(**IN_BOUNDS), 0)
 
-    def narrowed(self, slots: Slots, lanes: Any) -> Slots:
+    def narrowed(self, slots: Slots, lanes: ArrayLike) -> Slots:
         """The state of some lanes."""
         narrow = self.narrow
         found: Slots = {}
@@ -64,7 +64,7 @@ class Narrowing:
         works = np.arange(narrow.lanes) < jnp.sum(self._at_work(slots), dtype=jnp.int32)
         return found | {PC: where(works, found[PC], narrow.done)}
 
-    def widened(self, slots: Slots, few: Slots, lanes: Any) -> Slots:
+    def widened(self, slots: Slots, few: Slots, lanes: ArrayLike) -> Slots:
         """The state of all lanes, given the state before and the new state of the few lanes that went on."""
         narrow, wide = self.narrow, self.wide
         counter = few[PC]
@@ -84,7 +84,7 @@ class Narrowing:
             found[slot] = jnp.asarray(slots[slot]).at[(*place, lanes)].set(jnp.moveaxis(new, 0, axis), **IN_BOUNDS)
         return found
 
-    def _with_inputs(self, log: Any, slots: Slots, lanes: Any) -> Any:
+    def _with_inputs(self, log: Any, slots: Slots, lanes: ArrayLike) -> Any:
         """Logs of few lanes, ``[few, rows, words]``, whose entries get the index of the input as second word."""
         inputs = jnp.broadcast_to(self.inputs(slots, lanes)[:, None, None], (*log.shape[:-1], 1))
         return jnp.concatenate([log[..., :1], inputs, log[..., 1:]], axis=-1)
@@ -93,7 +93,7 @@ class Narrowing:
         """The lanes that wait at a block, as a mask."""
         return jnp.asarray(slots[PC]) < self.wide.blocks
 
-    def _taken(self, array: ArrayLike, slot: str, lanes: Any) -> Any:
+    def _taken(self, array: ArrayLike, slot: str, lanes: ArrayLike) -> Any:
         """What some lanes have of an array, lanes in front."""
         axis = self._axis(slot)
         return jnp.moveaxis(jnp.take(array, lanes, axis=axis, mode="clip"), axis, 0)

@@ -30,6 +30,7 @@ from hlobatch.lowering.module.splice import Spliced
 from hlobatch.lowering.module.while_loop import loop
 from hlobatch.lowering.state.layout import PC, Layout, Slots
 from hlobatch.lowering.turns.turn import NEXT, Step, Turn
+from hlobatch.typing import ArrayLike
 
 TURNS_BETWEEN_TESTS: Final = 4
 """Turns of a block that goes on to itself, in a sweep, between two tests of whether most lanes are still there."""
@@ -115,13 +116,13 @@ class EachInOrder(Turn):
     def _while_majority(self, index: int, step: Step, state: dict[str, Any]) -> None:
         """Run a block that goes on to itself while most of the lanes that have something left to do wait at it."""
 
-        def wanted(counter: Any) -> Any:
+        def wanted(counter: ArrayLike) -> Any:
             return self.splicer.call(self._majority, [counter, constant(index)])[0]
 
         turns = 1 + TURNS_BETWEEN_TESTS * self.turns_counted[index]
         self.repeat_while(PC, wanted, step, state, endless=True, times=TURNS_BETWEEN_TESTS, turns=turns)
 
-    def _is_majority(self, counter: Any, index: Any) -> list[Any]:
+    def _is_majority(self, counter: ArrayLike, index: Any) -> list[Any]:
         here = jnp.sum(counter == index, dtype=jnp.int32)
         part, whole = MAJORITY
         are_most = whole * here > part * jnp.sum(counter < self.layout.blocks, dtype=jnp.int32)

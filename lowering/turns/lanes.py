@@ -21,6 +21,7 @@ from hlobatch.lowering.state import fates
 from hlobatch.lowering.state.inputs import Inputs
 from hlobatch.lowering.state.layout import FATE, HEAD, ITEM, PC, STEPS, Layout, Slots
 from hlobatch.transforms.lower_calls import return_addresses
+from hlobatch.typing import ArrayLike
 
 
 @dataclass(frozen=True)
@@ -109,10 +110,10 @@ class Lanes:
         """By the slot of an array of all results, the slot of the lanes' results that are handed in to it."""
         return {out: top for out, top in self.layout.handed_in.items() if top in self.layout.slots}
 
-    def wants_turnover(self, waiting: Any, following: Any) -> Any:
+    def wants_turnover(self, waiting: ArrayLike, following: Any) -> Any:
         """Whether it is time for a turnover: enough lanes wait for it, or no lane has anything else to do."""
         return self.are_enough(waiting) | ((following >= self.layout.leave) & (waiting > 0))
 
-    def are_enough(self, waiting: Any) -> Any:
+    def are_enough(self, waiting: ArrayLike) -> Any:
         """Whether enough lanes wait for a turnover that it should come before other lanes run on."""
         return waiting * self.share >= self.layout.lanes

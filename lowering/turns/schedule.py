@@ -26,6 +26,7 @@ import numpy as np
 from hlobatch.analysis.block_groups import Groups
 from hlobatch.lowering.arrays.rows import row_of
 from hlobatch.lowering.arrays.where import where
+from hlobatch.typing import ArrayLike
 
 Arrays = tuple[Any, ...]
 
@@ -72,7 +73,7 @@ def earliest(groups: Groups) -> Schedule:
 def most_lanes(groups: Groups) -> Schedule:
     """The group with the most waiting lanes, the first of them if there are several."""
 
-    def choose(counter: Any) -> Arrays:
+    def choose(counter: ArrayLike) -> Arrays:
         (lanes,) = counter.shape
         if isinstance(lanes, int) and lanes * _size(groups) <= np.iinfo(np.int32).max:
             return (_counter_of(_most(_counts(counter, groups), groups), groups),)
@@ -93,7 +94,7 @@ def least_idle(groups: Groups, times: Sequence[Sequence[Time]], patient: Sequenc
     longest, last = max(each[-1].taken for each in times), np.asarray([*patient, False, False])
     taken = [*times, *[[Time(0, 1.0)]] * 2]
 
-    def choose(counter: Any, idle: Any) -> Arrays:
+    def choose(counter: ArrayLike, idle: Any) -> Arrays:
         waiting = _waiting(counter, groups)
         weights = _times_for(waiting, taken)
         score = (idle + waiting * (SHARE_LOST_AHEAD * longest)) / weights
@@ -104,7 +105,7 @@ def least_idle(groups: Groups, times: Sequence[Sequence[Time]], patient: Sequenc
     return Schedule((jax.ShapeDtypeStruct((len(taken),), np.float32),), choose, partial(_leaving, groups=groups))
 
 
-def _times_for(waiting: Any, times: Sequence[Sequence[Time]]) -> Any:
+def _times_for(waiting: ArrayLike, times: Sequence[Sequence[Time]]) -> Any:
     """The time of each group for the number of lanes that wait at it."""
     most = max(map(len, times))
     alike = [[*[each[0]] * (most - len(each)), *each] for each in times]
@@ -115,16 +116,16 @@ def _times_for(waiting: Any, times: Sequence[Sequence[Time]]) -> Any:
     return found
 
 
-def _waiting(counter: Any, groups: Groups) -> Any:
+def _waiting(counter: ArrayLike, groups: Groups) -> Any:
     """How many lanes wait at each group, how many are past the last block, and 0: ``f32[groups + 2]``."""
     return _counts(counter, groups).astype(jnp.float32)  # converted last: LLVM vectorizes a sum of integers
 
 
-def _leaving(counter: Any, groups: Groups) -> Any:
+def _leaving(counter: ArrayLike, groups: Groups) -> Any:
     return _counts(counter, groups)[len(groups)]
 
 
-def _counts(counter: Any, groups: Groups) -> Any:
+def _counts(counter: ArrayLike, groups: Groups) -> Any:
     nowhere = -1
     places = np.asarray([*range(len(groups)), _past(groups), nowhere], np.int32)
     here = _group_of(counter, groups) == places[:, None]
@@ -136,7 +137,7 @@ def _past(groups: Groups) -> int:
     return sum(map(len, groups))
 
 
-def _group_of(counter: Any, groups: Groups) -> Any:
+def _group_of(counter: ArrayLike, groups: Groups) -> Any:
     """The group of each program counter; a counter at no block is returned as it is, and is no group's index."""
     count, blocks = len(groups), _past(groups)
     if count == blocks:
@@ -147,7 +148,7 @@ def _group_of(counter: Any, groups: Groups) -> Any:
     return where(counter < blocks, jnp.asarray(group_of)[jnp.minimum(counter, blocks - 1)], counter)
 
 
-def _best(score: Any, waiting: Any, groups: Groups) -> Any:
+def _best(score: Any, waiting: ArrayLike, groups: Groups) -> Any:
     """The index of the group with the highest score among those with lanes; the next two stand for no group.
 
     One reduction finds it: the last two have scores below those of groups, and the very last has one without a lane.

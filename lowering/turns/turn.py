@@ -27,6 +27,7 @@ from hlobatch.lowering.module.while_loop import loop
 from hlobatch.lowering.state.layout import HEAD, PC, Layout, Slots
 from hlobatch.lowering.turns.lanes import Lanes
 from hlobatch.lowering.turns.schedule import Schedule
+from hlobatch.typing import ArrayLike
 
 NEXT: Final = "next"
 """The slot, beside the state, of the group that runs next, at the end of a turn. It is ``done`` or more only if no lane
@@ -184,7 +185,7 @@ class Turn(ABC):
 
     # Parts of forms
 
-    def choose(self, counter: Any, *memory: Any) -> list[Any]:
+    def choose(self, counter: ArrayLike, *memory: Any) -> list[Any]:
         """The next group and the schedule's new memory; given no memory, the group of a first choice alone."""
         known = memory or [jnp.zeros(aval.shape, aval.dtype) for aval in self.schedule.memory]
         return list(self.schedule.choose(counter, *known))[: 1 + len(memory)]
