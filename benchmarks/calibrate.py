@@ -21,6 +21,8 @@ import numpy as np
 import hlobatch as hb
 from benchmarks.kinds_of_work import all_times
 from benchmarks.measure import interleaved
+from hlobatch.kernels import jit
+from hlobatch.kernels.types import NoKernelError
 from hlobatch.strategy.properties import Properties
 from hlobatch.targets.loop import LoopCosts
 from hlobatch.targets.profile import FORMS, Profile, WorkTimes, server
@@ -155,6 +157,14 @@ def caches(root: Path = Path("/sys/devices/system/cpu")) -> dict[str, int]:
     return {"core_bytes": sizes[max(sizes)]} if sizes else {}
 
 
+def code_of_lanes() -> dict[str, Any]:
+    """The width of vectors, and the times of each form; without a compiler for code of lanes, those of XLA's loop."""
+    try:
+        return {"vector_bits": jit.vector_bits()} | all_times()
+    except NoKernelError:
+        return dict(all_times())
+
+
 def profile() -> Profile:
     """The profile of this machine.
 
@@ -168,7 +178,7 @@ def profile() -> Profile:
     times = [turns.measured() for turns in all_turns]
     measured: dict[str, Any] = operations_and_kernels(all_turns, times)
     if target.is_host:
-        measured |= caches() | all_times()
+        measured |= caches() | code_of_lanes()
     else:
         measured |= {"test_ns": test(), "busy_lanes": busy(lanes, times)}
     if target.divides and target.threads > 1:

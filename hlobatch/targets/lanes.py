@@ -80,9 +80,9 @@ class LaneCosts:
             sampler's draws and their random numbers: with 2,048 elements, a draw of eight schools takes 0.75 of the
             processor time of XLA's loop for 64 chains, and 0.98 for 1,024.
         gang_rows: Largest number of rows of a matrix that a gang factors; with more, a lane by itself is as fast.
-        few_of_a_gang: Largest number of inputs for which lanes one after the other are as fast as a gang, most of whose
-            lanes would be idle.
-        few_of_arrays: The same number for programs with arrays, stacks or accesses by index.
+        gang_lanes: Lanes of a gang; half as many if they have arrays. A gang computes for all of them, busy or not.
+        most_few: Largest number of inputs that run one after the other though many would run in gangs: with more, the
+            times of both are hardly known to differ.
     """
 
     lane: Rates = FITTED["lane"]
@@ -98,14 +98,14 @@ class LaneCosts:
     gang_elements: int = 512
     gang_rows_of: int = 2_048
     gang_rows: int = 32
-    few_of_a_gang: int = 4
-    few_of_arrays: int = 12
+    gang_lanes: int = 64
+    most_few: int = 12
 
     @classmethod
     def of(cls, profile: Profile) -> LaneCosts:
         """The costs on a machine, from its measurements."""
         lane, gang, loop = (rates(form, profile) for form in FORMS)
-        return cls(lane, gang, loop, turn=cls.turn * profile.turns_slower)
+        return cls(lane, gang, loop, cls.turn * profile.turns_slower, gang_lanes=profile.gang_lanes)
 
     @property
     def without_gangs(self) -> LaneCosts:
@@ -177,11 +177,16 @@ class LaneCosts:
         times = self.of_loop(work, blocks) / own
         is_worth_it = times >= (self.gain if work.calls else 1)
         if fits_gangs and blocks <= self.gang_blocks and not work.taped and self.is_worth_gangs(work):
-            has_arrays = work.wide + work.products + work.calls + work.saved + work.reads + work.updates > 0
-            few = self.few_of_arrays if has_arrays else self.few_of_a_gang
+            few = self.few_for_a_gang(work)
             return Verdict(True, reason, is_gang=True, few=few, few_in_loop=work.calls > 0 and not is_worth_it)
         return Verdict(is_worth_it, f"a loop over all lanes would take {times:.1f} times as long")
 
     def is_worth_gangs(self, work: Work) -> bool:
         """Whether gangs cost no more than XLA's loop, if as few of its lanes are idle as of those that recurse."""
         return self.gang.of(work) <= self.of_loop(work, blocks=0)
+
+    def few_for_a_gang(self, work: Work) -> int:
+        """Largest number of inputs that one lane after the other finishes as soon as a gang, with most lanes idle."""
+        has_arrays = work.wide + work.products + work.calls + work.saved + work.reads + work.updates > 0
+        lanes = self.gang_lanes // (2 if has_arrays else 1)
+        return min(self.most_few, int(lanes * self.gang.of(work) / max(self.of_lane(work), 1)))

@@ -24,6 +24,10 @@ FORMS: Final = ("lane", "gang", "loop")
 """The forms of a run: a lane by itself, lanes in gangs, and XLA's loop over all lanes."""
 
 
+GANG_BITS: Final = 8
+"""Bits of a vector for each lane of a gang: a number of 32 bits takes several vectors (``kernel_shape.VECTORS``)."""
+
+
 @final
 @dataclass(frozen=True)
 class WorkTimes:
@@ -68,6 +72,7 @@ class Profile:
             device itself runs the loop.
         busy_lanes: Lanes that keep the machine busy, however little each does; 0 if a few vectors of lanes do.
         core_bytes: Size in bytes of the largest cache that each core has for itself.
+        vector_bits: Bits of the widest vectors of the processor.
         lane: Times of kinds of work in a lane by itself.
         gang: Times of kinds of work in a gang.
         loop: Times of kinds of work in XLA's loop.
@@ -83,6 +88,7 @@ class Profile:
     test_ns: float | None = None
     busy_lanes: int = 0
     core_bytes: int | None = None
+    vector_bits: int | None = None
     lane: WorkTimes | None = None
     gang: WorkTimes | None = None
     loop: WorkTimes | None = None
@@ -136,6 +142,11 @@ class Profile:
         """
         times = getattr(self, form)
         return None if times is None or self.lane is None else float(getattr(times, kind) / self.lane.number)
+
+    @property
+    def gang_lanes(self) -> int:
+        """Lanes of a gang whose lanes hold single numbers."""
+        return (self.vector_bits or server().vector_bits or 0) // GANG_BITS
 
     @property
     def turns_slower(self) -> float:

@@ -297,7 +297,8 @@ def test_lanes_run_by_themselves_instead_of_calling_lapack() -> None:
         verdict = LaneCosts().judge(programs.of_a_lane).of_batch(size)
         return "gang" if verdict.is_gang else "lane" if verdict.by_themselves else "loop"
 
-    assert [form(log_density, 8, size) for size in (1, 10, 1_000)] == ["lane", "lane", "gang"]
+    assert [form(log_density, 8, size) for size in (1, 5, 1_000)] == ["lane", "lane", "gang"]
+    assert [form(log_density, n, 10) for n in (8, 16)] == ["gang", "lane"]
     assert [form(log_density, 50, size) for size in (1, 1_000)] == ["lane", "lane"]
     assert form(log_density, 200, 10) == "loop"
     assert form(lambda a: jnp.linalg.eigh(a)[0], 32, 10) == "loop"

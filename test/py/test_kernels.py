@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ from hlobatch.runtime.kernel import Run
 from hlobatch.runtime.kernel_call import TARGET
 from hlobatch.runtime.kernel_plan import kernel_of, shape_of
 from hlobatch.targets.lanes import LaneCosts
+from hlobatch.targets.rates import Rates
 from hlobatch.targets.registry import target_of
 
 pytestmark = needs_llvm
@@ -789,7 +791,10 @@ def test_how_many_lanes_are_few() -> None:
     x = np.ones((3, 30, 30), np.float32)
     assert few(dear, x) < 10
     assert few(newton, x[:, 0, 0]) > few(lambda x: newton(x) + newton(x + 1) + newton(x * 2), x[:, 0, 0]) > 10
-    assert few(newton, x[:, 0, 0], costs=LaneCosts()) == LaneCosts().few_of_a_gang
+    costs = LaneCosts()
+    assert few(newton, x[:, 0, 0], costs=costs) == costs.most_few
+    cheap = replace(costs, gang=Rates(*(cost / 4 for cost in costs.gang)))
+    assert 0 < few(newton, x[:, 0, 0], costs=cheap) < costs.most_few / 2
 
 
 def test_matrices_of_each_lane() -> None:
