@@ -1,5 +1,6 @@
 """How Sphinx makes a site of these pages: ``make site``."""
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,7 @@ def setup(app: Any) -> None:
     TypeAliasForwardRef.__repr__ = lambda alias: alias.name
     app.add_lexer("mlir", TextLexer)
     app.connect("include-read", _links_within_the_site)
+    app.connect("autodoc-process-signature", _without_private_parameters)
     (ROOT / "docs" / MESSAGES).write_text(error_pages.messages_text(), encoding="utf-8")
 
 
@@ -64,3 +66,9 @@ def _links_within_the_site(_app: Any, _path: Path, _page: str, content: list[str
     links = {"](CONTRIBUTING.md)": "](contributing.md)", "[examples/](examples)": "`examples/`"}
     for link, own in links.items():
         content[0] = content[0].replace(link, own)
+
+
+def _without_private_parameters(*event: Any) -> tuple[str | None, str | None]:
+    """A class's own fields are no arguments for users."""
+    *_, signature, result = event
+    return signature and re.sub(r", _\w+=<factory>", "", signature), result

@@ -650,7 +650,8 @@ def batch(  # noqa: PLR0913  # users expect one flat list of keywords
             else one.
         schedule: Which block runs next: ``"auto"``, ``"earliest"``, ``"most_lanes"``, ``"cost"`` or ``"sweep"``.
         dispatch: How the loop over all lanes gets to a block: ``"auto"``, ``"case"``, ``"chain"``, ``"guarded"`` or
-            ``"sweep"``; or ``"kernel"``, on a CPU, for machine code that runs each lane without that loop.
+            ``"sweep"``. Or machine code of lanes in place of that loop, on a CPU: ``"kernel"`` for one lane at a time,
+            ``"gang"`` for some dozens at once in vector registers.
         optimizations: Passes to switch off, for measurement.
         max_tape: Initial frames of each tape of a reverse-mode derivative; one or two for each block that an input
             runs. A tape grows as stacks do; inside ``jax.jit`` it does not.
