@@ -11,5 +11,5 @@ def f(x):
     # CHECK-NEXT: |     ^^^^^^^
     y = yield x
     # CHECK: in f
-    # CHECK-NEXT: help: return a value; collect several in an array
+    # CHECK-NEXT: help: go over the generator in a batched function
     return y
