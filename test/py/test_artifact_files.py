@@ -328,10 +328,13 @@ def test_what_is_not_trusted_is_tried_elsewhere_first(
 
 
 @pytest.mark.parametrize(
-    ("count", "seed"), [(100, 0), *(pytest.param(1000, seed, marks=pytest.mark.slow) for seed in range(1, 11))]
+    ("count", "seed"), [(50, 0), *(pytest.param(1000, seed, marks=pytest.mark.slow) for seed in range(1, 11))]
 )
 def test_damaged_and_forged_files_give_errors_of_ours_or_right_values(count: int, seed: int) -> None:
-    """``main`` exits where one does not, or where one that is not trusted ends a process."""
+    """``main`` exits where one does not, or where one that is not trusted ends a process.
+
+    By day there is no file among them that runs until its time is over.
+    """
     found = fuzz_artifacts.main(count, seed)
     assert found.total() == count
     assert {"damaged refused", "manifest refused", "module refused", "parts refused", "text refused"} <= found.keys()

@@ -142,7 +142,7 @@ def test_what_all_lanes_share_is_computed_once_for_all_threads(function, data, l
     """Shared values are computed once, also for runs that continue with larger stacks."""
     n = np.arange(9, dtype=np.int32) % 7
     args = (n, np.full((9, 260), 0.1, np.float32), *data)
-    how = {"in_axes": (0, 0, *[None] * len(data)), "max_stack_depth": 2, "lanes": lanes}
+    how = {"in_axes": (0, 0, *[None] * len(data)), "max_stack_depth": 4, "lanes": lanes}
     whole, divided = (hb.batch(function, threads=threads, **how) for threads in (1, 2))
     np.testing.assert_allclose(divided(*args), whole(*args), rtol=1e-5, atol=1e-5)
     divided = hb.batch(function, threads=2, **how)  # nothing is known of how deep it goes
