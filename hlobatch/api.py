@@ -188,7 +188,8 @@ class BatchedFunction(Generic[P, R]):
             **kwargs: Arguments by keyword.
 
         Returns:
-            The function's result for each example: a pytree of arrays ``[batch, *event]``.
+            The function's result for each example: a pytree of arrays ``[batch, *event]``, and a ``Ragged`` for each
+            list, set or dict whose length differs between examples.
 
         Raises:
             BatchTypeError: The arguments do not fit together, or do not fit the code.
