@@ -183,8 +183,9 @@ def of_tpu(text: str) -> Iterator[str]:
 
 def of_tiles(folder: str) -> str:
     """The cycles of a turn of a kernel of tiles: the instructions (bundles) in the innermost loop of its schedule."""
+    from hlobatch.targets.tpu.group import TURNS_PER_TEST
     from hlobatch.targets.tpu.target import NAME
-    from hlobatch.targets.tpu.tiles import LANES, TURNS_PER_TEST
+    from hlobatch.targets.tpu.tile import LANES
 
     schedule = max(Path(folder).glob(f"*-{NAME}*-[0-9][0-9]-final_bundles.txt"), default=None)
     if schedule is None:

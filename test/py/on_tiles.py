@@ -16,7 +16,7 @@ def on_tiles() -> Iterator[Tpu]:
     """A context in which JAX seems to have a TPU."""
     target = replace(tpu(), interpreted=True)
     with (
-        mock.patch("hlobatch.targets.tpu.tiles.TURNS_PER_TEST", 1),  # XLA compiles a turn for the CPU in some seconds
+        mock.patch("hlobatch.targets.tpu.group.TURNS_PER_TEST", 1),  # XLA compiles a turn for the CPU in some seconds
         mock.patch("jax.default_backend", return_value=TPU),
         mock.patch("hlobatch.targets.registry.tpu", return_value=target),
         mock.patch("hlobatch.runtime.primitive.lowering_platforms", return_value=(TPU,)),

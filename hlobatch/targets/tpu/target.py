@@ -23,7 +23,9 @@ from hlobatch.kernels.types import NoKernelError
 from hlobatch.targets.accelerators import accelerator
 from hlobatch.targets.lanes import Verdict
 from hlobatch.targets.target import Form, Target
-from hlobatch.targets.tpu.tiles import LANES, TILE, TileModule, Tiles, kept, module_of
+from hlobatch.targets.tpu.group import kernel_of
+from hlobatch.targets.tpu.tile import LANES, TILE, kept
+from hlobatch.targets.tpu.tiles import TileModule, Tiles, module_of
 
 TPU: Final = "tpu"
 """JAX's name of the platform."""
@@ -130,7 +132,7 @@ def _calling(tiles: Tiles, grid: Grid, *, interpreted: bool) -> Callable[..., An
     areas = sum(len(tiles.leaves[v]) for v in tiles.stacked)
     stacks = [pltpu.VMEM((grid.frames[k][1], *TILE), jnp.int32) for k in range(areas)]
     call: Callable[..., Any] = pl.pallas_call(
-        tiles.kernel(grid),
+        kernel_of(tiles, grid),
         grid=(grid.lanes // LANES,),
         in_specs=[shared if is_shared else own for is_shared in tiles.given],
         out_specs=[own for _ in tiles.results],
