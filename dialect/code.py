@@ -161,7 +161,7 @@ class Code:
         return module
 
 
-def _refuse_unknown(module: Any) -> None:
+def _refuse_unknown(module: ir.Module) -> None:
     """Raise an error if an operation is of an unknown dialect: shape refinement may crash on it."""
     unknown: list[str] = []
 
@@ -175,7 +175,7 @@ def _refuse_unknown(module: Any) -> None:
         raise HloBatchError(f"the code of a primitive cannot be lowered: {unknown[0]!r} is unknown")
 
 
-def _give_each_call_its_own(module: Any) -> None:
+def _give_each_call_its_own(module: ir.Module) -> None:
     """Copy functions with several callers: shape refinement makes constant operands part of a callee's type."""
     functions, called = ir.SymbolTable(module.operation), set[str]()
     pending = ["main"]

@@ -64,7 +64,7 @@ class _Writer:
 
     __hash__ = None  # type: ignore[assignment]  # Python 3.13.0's singledispatchmethod caches hashable objects forever
 
-    def __init__(self, program: Program, module: Any) -> None:
+    def __init__(self, program: Program, module: ir.Module) -> None:
         self.program = program
         self.module = module
         self.codes: dict[Code, str] = {}
@@ -180,7 +180,7 @@ def _branches(block: Block) -> tuple[str, ...]:
     return () if isinstance(block.terminator, GotoOp) else block.terminator.targets
 
 
-def add_code(module: Any, code: Code, name: str) -> None:
+def add_code(module: ir.Module, code: Code, name: str) -> None:
     """Add code to a module as private functions: the main function as ``name``, and the others as ``name.…``."""
     part = code.as_module()
     PassManager.parse("builtin.module(strip-debuginfo)").run(part.operation)

@@ -28,11 +28,11 @@ def from_location(location: Location, read_at: Sequence[Location] = ()) -> Any:
     return ir.Location.name(location.function, span) if location.function else span
 
 
-def to_location(location: Any, file: str = "-") -> Location:
+def to_location(location: ir.Location, file: str = "-") -> Location:
     """The span of an MLIR location; UNKNOWN if it has no file.
 
     Args:
-        location: Any MLIR location. For a fused one, the first part with a file counts.
+        location: ir.Location MLIR location. For a fused one, the first part with a file counts.
         file: The name of text that came without a file name.
     """
     return next(_spans(location, "", file), UNKNOWN)
@@ -53,7 +53,7 @@ def place_of(operation: Any, file: str) -> Location:
     return start_of(file)
 
 
-def to_read_at(location: Any, file: str = "-") -> tuple[Location, ...]:
+def to_read_at(location: ir.Location, file: str = "-") -> tuple[Location, ...]:
     """The locations where an operation's inputs are read; empty if not known."""
     parts = location.locations if isinstance(location, ir.FusedLoc) else ()
     reads = [part for part in parts if isinstance(part, ir.NameLoc) and part.name_str.startswith(_READ)]

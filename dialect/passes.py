@@ -57,7 +57,7 @@ def _unallocated(transform: Transform) -> Transform:
     return run
 
 
-def _live(program: Program, module: Any) -> None:
+def _live(program: Program, module: ir.Module) -> None:
     """Write the variables that are live at the start and at the end of each block."""
     live = _lowered(program) if program.is_lowered else {f.name: liveness(f) for f in program.all_functions}
     with module.context:
@@ -75,7 +75,7 @@ def _lowered(program: Program) -> dict[str, Solution[Names]]:
     return {MAIN: Solution({b.name: through(b, after[b.name]) for b in program.graph}, after)}
 
 
-def _inferred(program: Program, module: Any) -> None:
+def _inferred(program: Program, module: ir.Module) -> None:
     """Write the type of each variable that follows from the types of the inputs."""
     found = infer_types(program, {v: program.var_defs[v] for v in program.vars_in})
     if found.conflict is not None:

@@ -158,7 +158,7 @@ def _from_leaf(leaf: Leaf) -> Any:
     return ir.TypeAttr.get(from_leaf(leaf))
 
 
-def to_type(attribute: Any) -> Type:
+def to_type(attribute: ir.Attribute) -> Type:
     """The type that an attribute describes.
 
     Raises:
@@ -175,7 +175,7 @@ def to_type(attribute: Any) -> Type:
         raise PatternError(f"{attribute} describes no type: {error}") from None
 
 
-def _to_tree(attribute: Any, leaves: list[Leaf]) -> Any:
+def _to_tree(attribute: ir.Attribute, leaves: list[Leaf]) -> Any:
     if isinstance(attribute, ir.TypeAttr):
         leaves.append(to_leaf(attribute.value))
         return jax.tree.structure(0)
@@ -208,7 +208,7 @@ def _node(name: str, entries: dict[str, Any], count: int) -> tuple[type, Any]:
     return _registered(name), to_value(entries.get("data"))
 
 
-def _tuple(attribute: Any, count: int) -> tuple[Any, ...]:
+def _tuple(attribute: ir.Attribute | None, count: int) -> tuple[Any, ...]:
     values = tuple(map(to_value, items_of(attribute)))
     if len(values) != count:
         raise PatternError(f"{attribute} does not name {count} items")

@@ -101,13 +101,13 @@ def _first_line(message: str) -> str:
     return next(iter(message.strip().splitlines()), "this is no module")
 
 
-def _place(location: Any, file: str) -> Location:
+def _place(location: ir.Location, file: str) -> Location:
     """A location in the text; the start of the text if it has no line."""
     place = to_location(ir.Location.from_attr(location.attr), file)  # from_attr returns the location's concrete class
     return place if place.line else start_of(file)
 
 
-def as_text(module: Any, *, debug_info: bool = False, generic: bool = False) -> str:
+def as_text(module: ir.Module, *, debug_info: bool = False, generic: bool = False) -> str:
     """A module as text.
 
     Args:
@@ -118,7 +118,7 @@ def as_text(module: Any, *, debug_info: bool = False, generic: bool = False) -> 
     return str(module.operation.get_asm(enable_debug_info=debug_info, print_generic_op_form=generic))
 
 
-def as_bytecode(module: Any, *, generic: bool = False) -> bytes:
+def as_bytecode(module: ir.Module, *, generic: bool = False) -> bytes:
     """A module as bytecode, with locations.
 
     Args:

@@ -37,7 +37,7 @@ from hlobatch.ir.ops import (
 from hlobatch.ir.program import Block, ControlFlowGraph, Function, Program
 
 
-def to_program(module: Any, file: str = "-") -> Program:
+def to_program(module: ir.Module, file: str = "-") -> Program:
     """The program of a module.
 
     Args:
@@ -63,7 +63,7 @@ class _Names:
     names: Mapping[int, str]
     blocks: list[Any]
 
-    def __getitem__(self, block: Any) -> str:
+    def __getitem__(self, block: ir.Block) -> str:
         return self.names[self.blocks.index(block)]
 
 
@@ -72,7 +72,7 @@ class _Reader:
     """Reads a module that has been verified."""
 
     symbols: Symbols
-    module: Any
+    module: ir.Module
     file: str
     codes: dict[str, Code] = field(default_factory=dict)
 
@@ -172,7 +172,7 @@ class _Reader:
 # Code
 
 
-def _code(module: Any, name: str) -> Code:
+def _code(module: ir.Module, name: str) -> Code:
     """The named function and all functions that it calls, as code of its own: the named one first, as ``@main``."""
     functions = {op.attributes["sym_name"].value: op for op in code_functions(module)}
     called = _reached(functions, name)
@@ -196,13 +196,13 @@ def _short_names(name: str, reached: Sequence[str]) -> list[str]:
     return short
 
 
-def _rename(module: Any, names: Mapping[str, str]) -> None:
+def _rename(module: ir.Module, names: Mapping[str, str]) -> None:
     for old, new in names.items():
         ir.SymbolTable.replace_all_symbol_uses(old, new, module.operation)
         ir.SymbolTable.set_symbol_name(ir.SymbolTable(module.operation)[old], new)
 
 
-def code_functions(module: Any) -> list[Any]:
+def code_functions(module: ir.Module) -> list[Any]:
     """The StableHLO functions of a module."""
     return [op for op in module.body.operations if op.operation.name == "func.func"]
 
@@ -229,7 +229,7 @@ _CALLS: Final = ("callee", "called_computations", "decomposition")
 """The attributes by which StableHLO operations refer to functions."""
 
 
-def _symbols(attribute: Any) -> list[str]:
+def _symbols(attribute: ir.Attribute) -> list[str]:
     """The symbols in an attribute; empty if it has none."""
     items = attribute if isinstance(attribute, ir.ArrayAttr) else [attribute]
     return [str(item.value) for item in items if isinstance(item, ir.FlatSymbolRefAttr)]

@@ -37,7 +37,7 @@ class Named:
         raise TypeError(f"{self.name} is only known by its name")
 
 
-def _entry(key: str, attribute: Any) -> Any:
+def _entry(key: str, attribute: ir.Attribute) -> Any:
     return ir.DictAttr.get({key: attribute})
 
 
@@ -136,7 +136,7 @@ def found(name: str) -> Any:
     return value
 
 
-def to_value(attribute: Any) -> Any:
+def to_value(attribute: ir.Attribute | None) -> Any:
     """The Python object that an attribute describes.
 
     Raises:
@@ -155,26 +155,26 @@ def to_value(attribute: Any) -> Any:
         raise PatternError(f"{attribute} describes no Python object") from None
 
 
-def _object(attribute: Any) -> Any:
+def _object(attribute: ir.Attribute) -> Any:
     name = text_of(attribute)
     value = found(name)
     return Named(name) if value is None else value
 
 
-def text_of(attribute: Any) -> str:
+def text_of(attribute: ir.Attribute) -> str:
     """The text of a string attribute."""
     if not isinstance(attribute, ir.StringAttr):
         raise PatternError(f"{attribute} is no string")
     return str(attribute.value)
 
 
-def entries_of(attribute: Any) -> dict[str, Any]:
+def entries_of(attribute: ir.Attribute | None) -> dict[str, Any]:
     """The entries of a dictionary attribute; empty for any other attribute."""
     entries: Any = attribute if isinstance(attribute, ir.DictAttr) else ()
     return {entry.name: entry.attr for entry in entries}
 
 
-def items_of(attribute: Any) -> list[Any]:
+def items_of(attribute: ir.Attribute | None) -> list[Any]:
     """The items of an array attribute."""
     if not isinstance(attribute, ir.ArrayAttr):
         raise PatternError(f"{attribute} is no array")

@@ -31,7 +31,7 @@ Fault = tuple[str, str, Any]
 ALLOCATIONS: Final = {a.name.lower(): a for a in VariableAllocation}
 
 
-def verify(module: Any, file: str = "-") -> Any:
+def verify(module: ir.Module, file: str = "-") -> Any:
     """The same module, unchanged.
 
     Args:
@@ -48,7 +48,7 @@ def verify(module: Any, file: str = "-") -> Any:
     return module
 
 
-def operations(module: Any) -> Iterator[Any]:
+def operations(module: ir.Module) -> Iterator[Any]:
     """Every operation of the module itself and of the dialect's functions, but not those in the code of primitives."""
     for operation in module.body.operations:
         yield operation
@@ -63,7 +63,7 @@ _LOCATION: Final = re.compile(r"(?<![@\w.$-])loc\(")
 _STRING: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"')
 
 
-def _location_faults(module: Any) -> Iterator[Fault]:
+def _location_faults(module: ir.Module) -> Iterator[Fault]:
     """Attributes that are locations, found in printed text, since MLIR's Python bindings may crash on them."""
 
     def holds_one(operation: Any, **options: Any) -> bool:
@@ -82,7 +82,7 @@ def _location_faults(module: Any) -> Iterator[Fault]:
     yield from (("ods_c1", f"'{op.name}' has an attribute that is a location", op) for op in found)
 
 
-def _declaration_faults(module: Any) -> Iterator[Fault]:
+def _declaration_faults(module: ir.Module) -> Iterator[Fault]:
     for operation in operations(module):
         name = operation.operation.name
         is_code = name == "func.func" and operation.operation.parent == module.operation
@@ -138,7 +138,7 @@ def _misfits(operation: Any, kind: type[Op]) -> Iterator[str]:
 class Symbols:
     """The symbols of a module, by kind."""
 
-    module: Any
+    module: ir.Module
 
     def _named(self, kind: Any) -> dict[str, Any]:
         found = [op for op in self.module.body.operations if isinstance(op, kind)]
@@ -175,7 +175,7 @@ def _redefinitions(module: Any) -> Iterator[Fault]:
             seen.add(name)
 
 
-def _symbol_faults(module: Any) -> Iterator[Fault]:
+def _symbol_faults(module: ir.Module) -> Iterator[Fault]:
     yield from _redefinitions(module)
     symbols = Symbols(module)
     programs = [op for op in module.body.operations if isinstance(op, ops.ProgramOp)]
@@ -206,7 +206,7 @@ def _variables(operation: Op) -> Iterator[str]:
 # Blocks: func_c1 to func_c3, call_c5, label_c1, program_c1, program_c2
 
 
-def _block_faults(module: Any) -> Iterator[Fault]:
+def _block_faults(module: ir.Module) -> Iterator[Fault]:
     for function in module.body.operations:
         if isinstance(function, ops.FuncOp):
             blocks = list(function.regions[0].blocks)
@@ -236,12 +236,12 @@ def _one_block_faults(function: Any, block: Any) -> Iterator[Fault]:
             yield "label_c1", f'label "{operation.name}" is not the first operation of its block', operation
 
 
-def is_way_in(block: Any) -> bool:
+def is_way_in(block: ir.Block) -> bool:
     """Whether an entry block is not a block of the program: it has no label and only jumps."""
     return len(block.operations) == 1 and isinstance(block.operations[0], ops.JumpOp)
 
 
-def is_way_out(block: Any) -> bool:
+def is_way_out(block: ir.Block) -> bool:
     """Whether a block other than the entry stands for the exit: it has no label and only returns."""
     return len(block.operations) == 1 and isinstance(block.operations[0], ops.ReturnOp)
 
@@ -253,7 +253,7 @@ def _entry_faults(function: Any, blocks: Sequence[Any]) -> Iterator[Fault]:
             yield "func_c1", f"the way into @{function.sym_name} does not lead to its next block", jump
 
 
-def block_name(block: Any, index: int) -> str:
+def block_name(block: ir.Block, index: int) -> str:
     """The name of a block: that of its label, or one made from its position."""
     first = block.operations[0]
     return first.name if isinstance(first, ops.LabelOp) else f"bb{index}"
@@ -273,7 +273,7 @@ def _name_faults(blocks: Sequence[Any]) -> Iterator[Fault]:
 # Operations: var_c1, var_c2, prim_c2 to prim_c4, move_c1, move_c2, branch_c1, call_c4
 
 
-def _op_faults(module: Any) -> Iterator[Fault]:
+def _op_faults(module: ir.Module) -> Iterator[Fault]:
     checks = _OpChecks(Symbols(module))
     for kind in (ops.VarOp, Op):
         for operation in operations(module):
