@@ -11,7 +11,7 @@ import contextvars
 import types
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import is_dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 import jax
 import jax.numpy as jnp
@@ -40,7 +40,7 @@ from hlobatch.ir.walk import around, walked
 from hlobatch.values import identity as identities
 from hlobatch.values import optional
 from hlobatch.values.boxes import boxed
-from hlobatch.values.draws import GENERATORS, generators_of, names_of
+from hlobatch.values.draws import GENERATORS, generators_of, is_users_class, names_of
 from hlobatch.values.facts import BoundAnew, Changes, Learned, NotYet, Site, Tried, counted_in_vain, of_code, tell
 from hlobatch.values.identity import Identity, identity_of, noting
 from hlobatch.values.lane_failures import watched_alone
@@ -410,6 +410,10 @@ def _parts_of(type_: Type) -> list[Part]:
     return [part for value in objects for part in parts(value)]
 
 
+_NEW_VALUE: Final = "build a new value, as in `items = [*items, x]` or `entries = {**entries, 'key': x}`."
+_OF_OWN_CLASS: Final = "a class of yours is no list or dict here: let it have one, in an attribute of its own."
+
+
 def _check_unchanged(op: PrimOp, states: Sequence[Sequence[Part]]) -> None:
     """Refuse code that changed a static object in place; learn that it changed a list, dict or object of the program.
 
@@ -426,15 +430,20 @@ def _check_unchanged(op: PrimOp, states: Sequence[Sequence[Part]]) -> None:
         short = user_name(name)
         if index in others_at and short not in bound:
             others.add(short)
-        if changed(known):
+        if found := changed(known):
             error = UnsupportedSyntaxError(
                 f"this code changes {'a value' if short.startswith('$') else repr(short)} in place",
-                help="build a new value, as in `items = [*items, x]` or `entries = {**entries, 'key': x}`.",
+                help=_OF_OWN_CLASS if any(_is_of_own_class(part.item) for part in found) else _NEW_VALUE,
             )
             error.may_grow = ((unsplit(name), 0),)
             raise error
     if others:
         raise Learned(of_code(op.location), Changes(frozenset(others)))
+
+
+def _is_of_own_class(value: Any) -> bool:
+    """Whether a value is a container of a class of the user's."""
+    return isinstance(value, (list, dict, set)) and is_users_class(type(value))
 
 
 def _outside(op: PrimOp, in_types: Sequence[Type], values: Sequence[Any]) -> list[Named]:
