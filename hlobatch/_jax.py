@@ -113,6 +113,7 @@ __all__ = [
     "known_platforms",
     "looked_for",
     "lower_as_jax",
+    "lower_for_one_device",
     "lower_to_stablehlo",
     "lowering_platforms",
     "make_context",
@@ -493,6 +494,12 @@ def lower_to_stablehlo(traced: Any, platforms: tuple[str, ...]) -> Any:
 def lower_as_jax(ctx: Any, function: Callable[..., Any], operands: Sequence[Any]) -> list[Any]:
     """Lower a JAX function, called with a lowering rule's operands."""
     return list(mlir.lower_fun(function, multiple_results=True)(ctx, *operands))
+
+
+def lower_for_one_device(ctx: Any, function: Callable[..., Any], operands: Sequence[Any]) -> list[Any]:
+    """``lower_as_jax`` of a function that knows no mesh: inside ``shard_map``, it runs on each device by itself."""
+    avals = [_ShapedArray(aval.shape, aval.dtype) for aval in ctx.avals_in]
+    return lower_as_jax(ctx.replace(avals_in=avals), function, operands)
 
 
 def embed_module(

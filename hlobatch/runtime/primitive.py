@@ -27,6 +27,7 @@ from hlobatch._jax import (
     is_for_one_device,
     looked_for,
     lower_as_jax,
+    lower_for_one_device,
     lowering_platforms,
     mapped_first,
     mapped_size,
@@ -137,7 +138,7 @@ def _run_lowering(
     inputs = size if static else jax.export.symbolic_shape("b")[0]
     if strategy is None and not plan.has_effects and is_kernel_here(ctx, plan, size):
         with plan.as_typed():
-            return lower_as_jax(ctx, call_of_kernel(ctx, plan, size), operands)
+            return lower_for_one_device(ctx, call_of_kernel(ctx, plan, size), operands)
     if plan.has_effects and is_for_export(ctx):
         raise no_effects_in_files(plan)
     if strategy is None:  # where lanes log anything it was said already what their logs are like, which come behind

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.sharding import PartitionSpec as P
 from on_threads import IN_TURN, WARPS_IN_TURN, handing_everything_over, on_threads
 from own_code import checking, needs_llvm
 
@@ -83,6 +84,19 @@ def test_only_long_products_are_errands() -> None:
         assert [op.text.startswith("value, slope") for op in errand] == [True]
         found = jax.jit(kernel(descent))(SEEDS)
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-4), found, hb.batch(descent)(SEEDS))
+
+
+def test_inside_vmap_scan_and_shard_map() -> None:
+    twice = np.stack([SEEDS, SEEDS[::-1]])
+    wanted = hb.batch(descent)(SEEDS)[0]
+    with on_threads(IN_TURN):
+        mapped = jax.vmap(kernel(descent))(twice)[0]
+        _, scanned = jax.lax.scan(lambda carry, row: (carry, kernel(descent)(row)[0]), 0, twice)
+        mesh = jax.sharding.Mesh(np.array(jax.devices()[:1]), ("d",))
+        split = jax.shard_map(kernel(descent), mesh=mesh, in_specs=P("d"), out_specs=P("d"))
+        found = [*mapped, *scanned, jax.jit(split)(SEEDS)[0]]
+    for got, want in zip(found, [wanted, wanted[::-1]] * 2 + [wanted], strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-4)
 
 
 def test_what_has_no_code_is_an_errand() -> None:
