@@ -275,7 +275,7 @@ def _told(
     learned += error.facts if isinstance(error, Learned) else ()
     tell(learned)
     if isinstance(error, NotYet):
-        return NotYet(error.error.at(place_of(error, op)))
+        return NotYet(error.error.at(place_of(error, op)), error.fact)
     return _wrong(error, op, in_types)
 
 

@@ -146,7 +146,7 @@ class _Inferrer:
         found: The result so far.
         origins: For each variable, the locations that assign it, with the types assigned.
         work: Places to visit, since a type that they depend on has changed.
-        waiting: Places that take an item out of a container of which no item's type is known, and the error to raise if
+        waiting: Places that take an item out of a container of which no item's type is known, and what is to be done if
             none ever is.
         made_anew: Variables computed from code that changes in the next round: they may have no type in this one.
         traceable: Functions whose calls turned out to be traceable, though the program was built on the guess that not.
@@ -164,7 +164,7 @@ class _Inferrer:
         self.growing: dict[str, list[int]] = {}
         for fact in sorted(facts.all_of(Grows), key=lambda fact: -fact.depth):  # inner ones first
             self.growing.setdefault(fact.variable, []).append(fact.depth)
-        self.waiting: dict[Place, HloBatchError] = {}
+        self.waiting: dict[Place, NotYet] = {}
         self.made_anew: set[str] = set()
         self.told_early: set[tuple[Place, int]] = set()
         self.traceable: set[str] = set()
@@ -266,8 +266,10 @@ class _Inferrer:
             self._next()
         self.found.tell()
         if self.waiting:
+            self.found.learned += [one.fact for one in self.waiting.values() if one.fact is not None]
+            self.found.tell()
             place = min(self.waiting, key=self.order.__getitem__)
-            raise _ConflictError(self.waiting[place], place)
+            raise _ConflictError(self.waiting[place].error, place)
 
     def _next(self) -> None:
         """Visit the first place whose inputs have changed."""
@@ -350,7 +352,7 @@ class _Inferrer:
                     try:
                         self._primitive(place, index, op)
                     except NotYet as nothing:
-                        self.waiting[place] = nothing.error
+                        self.waiting[place] = nothing
                         return
                     except Tried as told:
                         (self.found.expected if told.is_expected else self.found.unexpected).append(told.fact)

@@ -46,8 +46,8 @@ def member(kind: Any, value: Any) -> Any:
 def _get(entries: dict[Any, Any], key: Any, default: Any = None, /) -> Any:
     if is_several(key):
         return for_each(lambda one: _get(entries, one, default), key)
-    if not differs(key):
-        return entries.get(key, default)
+    if not entries or not differs(key):
+        return entries.get(key, default) if entries else default
     place, found = place_of_key(entries, key)
     return select(truth(found), gathered(list(entries.values()), place), default)
 
@@ -84,6 +84,8 @@ def take_out(container: Any, key: Any) -> None:
         raise error
     if own_method(container, "__delitem__"):
         raise own_method_error(container, "__delitem__", "takes out")
+    if type(container) is dict:
+        check_key(container, key)
     del container[key]
 
 

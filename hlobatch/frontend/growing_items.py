@@ -320,7 +320,7 @@ def extreme(name: str, items: Growing, key: Callable[[Any], Any] | None, default
     text = f"{name}() iterable argument is empty"
     if items.items is None:
         if default is _NONE:
-            items.item(0)  # raises ``NotYet``, as long as it has had no item
+            items.need(text, ValueError, in_lane=True)
         return default
     if default is _NONE:
         fails(ValueError, text, items.size == 0)

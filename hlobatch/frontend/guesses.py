@@ -31,8 +31,8 @@ from hlobatch.frontend.nested import Template
 from hlobatch.frontend.scopes import own_parts
 from hlobatch.frontend.source import Source, read_source
 from hlobatch.frontend.steps import StepByStep
-from hlobatch.values.facts import Facts, Learned, Site, Tried, of_function
-from hlobatch.values.lane_failures import OF_LANES, SurelyFails
+from hlobatch.values.facts import Facts, Learned, NotYet, Site, Tried, of_function
+from hlobatch.values.lane_failures import OF_LANES, SurelyFails, is_wanted
 
 OF_LOWERING: Final = (Raises, AlwaysRaises, ChangesByCalls, GivesBack, StepByStep)
 """The kinds of facts that lowering derives from the other facts."""
@@ -144,8 +144,12 @@ def expect(expected: Expected, function: Any, /, *args: Any, **kwargs: Any) -> N
         if learned.facts == ((expected.site, expected.calls),):
             raise Tried(expected.site, expected.calls, is_expected=True) from None
         raise
+    except NotYet as nothing:
+        if nothing.fact is None:
+            raise
+        raise Tried(expected.site, expected.calls, is_expected=True) from None
     except (SurelyFails, *OF_LANES) as error:  # of a statement of the function, where it is tested for
-        if isinstance(error, HloBatchError):
+        if not (isinstance(error, SurelyFails) or is_wanted(type(error))):
             raise
         raise Tried(expected.site, expected.calls, is_expected=True) from None
     raise Tried(of_function((called, None)), Unexpected(called), is_expected=False)

@@ -100,10 +100,14 @@ def _known_item(container: Any, index: Any) -> Any:
 def _lane_item(container: Any, index: Any) -> Any:
     """An item at an index or a key that differs between lanes."""
     if isinstance(container, dict):
+        if not container:
+            surely_fails(KeyError, "there is no such key")
         place, found = place_of_key(container, index)
         fails(KeyError, "there is no such key", logical_not(found))
         return gathered(list(container.values()), place)
     if isinstance(container, _SEQUENCES):
+        if not len(container):
+            surely_fails(IndexError, "index out of range")
         return gathered(container, index)
     if isinstance(container, (str, *_BYTES)):
         return gathered(list(container), index)

@@ -28,7 +28,7 @@ from hlobatch.diagnostics import BatchTypeError, CapacityError, UnsupportedSynta
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.types import TensorType
 from hlobatch.values.facts import NotYet
-from hlobatch.values.lane_failures import fails
+from hlobatch.values.lane_failures import fails, read_of_nothing
 from hlobatch.values.leaf_types import leaf_type
 
 SIZE: Final = TensorType(np.dtype(np.int32))
@@ -137,15 +137,21 @@ def without_bounds(tensors: Any) -> Any:
     return jax.tree.map(without, tensors, is_leaf=lambda part: isinstance(part, Container))
 
 
-def not_yet(kind: type[Exception], text: str) -> NotYet:
+def not_yet(kind: type[Exception], text: str, *, in_lane: bool = False) -> NotYet:
     """The exception for a read from a container whose items have no known type yet.
 
     Args:
         kind: The exception class that Python raises, if no item is ever put in.
         text: The message of Python's exception.
+        in_lane: Whether lanes raise it if the program catches it. Not where the code around makes sure that there is an
+            item, nor in code that changes the container, too.
+
+    Raises:
+        SurelyFails: It is known that none is, where the statement is reached first.
     """
+    fact = read_of_nothing(kind, text) if in_lane else None
     error = as_also(BatchTypeError, kind)
-    return NotYet(error(f"{kind.__name__}: {text}", help="nothing is put into it on any path that leads here."))
+    return NotYet(error(f"{kind.__name__}: {text}", help="nothing is put into it on any path that leads here."), fact)
 
 
 def capacity(kind: Any, size: int, bound: int | None) -> int:

@@ -386,8 +386,9 @@ class NotYet(Exception):  # noqa: N818  # nothing is wrong so far
 
     Attributes:
         error: The error to raise if nothing ever is.
+        fact: The site and the fact that the code surely fails, if the program catches that; else None.
     """
 
-    def __init__(self, error: HloBatchError) -> None:
+    def __init__(self, error: HloBatchError, fact: tuple[Site, Any] | None = None) -> None:
         super().__init__(error)
-        self.error = error
+        self.error, self.fact = error, fact

@@ -63,7 +63,7 @@ class GrowingList(Ring):
 
     def index(self, item: Any) -> Any:
         """The index of the first item that equals ``item``."""
-        self.need("index of an item that is not in it", ValueError)
+        self.need("index of an item that is not in it", ValueError, in_lane=True)
         found, place = rows.first(self.equal(item))
         fails(ValueError, f"{'x' if is_tracer(item) else item!r} is not in {self.name}", ~found)
         return number(place)
@@ -75,7 +75,7 @@ class GrowingList(Ring):
     def item(self, key: Any) -> Any:
         if isinstance(key, slice):
             return self._slice(key)
-        self.need(f"{self.name} index out of range")
+        self.need(f"{self.name} index out of range", in_lane=True)
         place = self.place(self.index_of(key))
         return self.taken(place)
 

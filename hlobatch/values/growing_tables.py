@@ -203,7 +203,7 @@ class GrowingDict(Table):
 
     def item(self, key: Any) -> Any:
         if self.keys_ is None and self.factory is None:
-            raise not_yet(KeyError, "the dict has no key")
+            raise not_yet(KeyError, "the dict has no key", in_lane=True)
         if self.factory is not None:
             return self.setdefault(key, self.factory())
         found, place = self.find(key)

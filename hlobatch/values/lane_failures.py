@@ -258,6 +258,27 @@ def surely_fails(kind: type[Exception], *made_of: Any) -> None:
     fails(kind, str(made_of[0]) if made_of else "", True, *made_of[1:])
 
 
+def read_of_nothing(kind: type[Exception], text: str) -> tuple[Site, CanFail] | None:
+    """The fact that a statement surely fails if nothing is put into the container that it reads an item of.
+
+    Args:
+        kind: Class of the exception.
+        text: Its text.
+
+    Returns:
+        None if the program does not catch the exception.
+
+    Raises:
+        SurelyFails: The fact is known.
+    """
+    watched, failing = _watched.get(), (kind, (text,))
+    if watched is None or not is_wanted(kind) or watched.conditions or is_trusted():
+        return None
+    if watched.is_surely and failing in watched.known:
+        raise SurelyFails(kind, text)
+    return of_code(watched.place), CanFail((failing,), surely=True)
+
+
 @contextlib.contextmanager
 def by_python() -> Iterator[None]:
     """A context in which Python computes with known values, so that an exception of Python's is that of each lane.

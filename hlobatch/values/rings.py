@@ -176,10 +176,10 @@ class Ring(Container):
 
     # For methods of subclasses
 
-    def need(self, text: str, kind: type[Exception] = IndexError) -> None:
+    def need(self, text: str, kind: type[Exception] = IndexError, *, in_lane: bool = False) -> None:
         """Raise ``NotYet`` if the type of the items is not known; ``kind`` and ``text`` say what is wrong then."""
         if self.items is None:
-            raise not_yet(kind, text)
+            raise not_yet(kind, text, in_lane=in_lane)
 
     def index_of(self, key: Any, text: str = "") -> Any:
         """An index as a position from the beginning, clipped to the rows; a lane fails where it is out of range."""

@@ -461,6 +461,76 @@ def test_what_surely_raises_or_computes_what_may_raise_can_be_tried(function, ch
     assert batched(NUMBERS).tolist() == [function(n) for n in NUMBERS.tolist()]
 
 
+NOTHING: dict[int, int] = {}
+
+
+def first_seen(n):
+    last, total = {}, 0
+    for i in range(abs(n)):
+        try:
+            total += last[i % 2]
+        except KeyError:
+            total += 100
+        last[i % 2] = i
+    return total
+
+
+def item_before(n):
+    items, total = [], 0
+    for i in range(abs(n)):
+        try:
+            total += items[i - 2] + items.index(i - 1)
+        except (IndexError, ValueError):
+            items.append(i)
+    return total * 10 + len(items)
+
+
+def filled_in_handlers(n):
+    best, queue, total = [], collections.deque(), 0
+    while total < abs(n):
+        total += 1
+        try:
+            total += max(best) + queue[0]
+        except ValueError:
+            best.append(total % 3)
+        except IndexError:
+            queue.append(1)
+    return total * 100 + len(best) * 10 + len(queue)
+
+
+def asked(entries, key):
+    if key > 7:
+        return 7
+    return entries[key]
+
+
+def asked_for_what_is_never_there(n):
+    try:
+        return asked({}, n)
+    except LookupError:
+        return NOTHING.get(n, -1)
+
+
+def taken_out(n):
+    last, total = {}, 0
+    for i in range(abs(n)):
+        if i > 0:
+            del last[i - 1]
+        last[i] = total
+        total += len(last)
+    return total
+
+
+def test_an_entry_is_taken_out_before_one_is_put_in():
+    assert hb.batch(taken_out, dispatch="kernel")(NUMBERS).tolist() == [taken_out(n) for n in NUMBERS.tolist()]
+
+
+@pytest.mark.parametrize("function", [first_seen, item_before, filled_in_handlers, asked_for_what_is_never_there])
+def test_a_container_is_read_before_anything_is_put_into_it(function):
+    """Regression: it was refused, since what puts something into it comes behind the read that fails."""
+    assert hb.batch(function, dispatch="kernel")(NUMBERS).tolist() == [function(n) for n in NUMBERS.tolist()]
+
+
 def says_much(x, verbose=False):
     count = 0
     while x > 1:
