@@ -130,6 +130,7 @@ class _Attempt:
         program: The typed program; None if there is an error.
         error: The error; None if there is a program.
         first: The name of the program's first function, if no function of the program calls it.
+        in_vain: Further loops that were unrolled, too, when ``error`` was found.
     """
 
     facts: Facts
@@ -137,6 +138,17 @@ class _Attempt:
     program: Program | None = None
     error: HloBatchError | None = None
     first: str | None = None
+    in_vain: frozenset[LoopSite] = frozenset()
+
+    @functools.cached_property
+    def further(self) -> Sequence[HloBatchError]:
+        """The errors behind the error, found as if each were mended."""
+        return self.error.look_on() if self.error is not None and self.error.look_on is not None else ()
+
+    @property
+    def errors(self) -> Sequence[HloBatchError]:
+        """The error and those behind it."""
+        return () if self.error is None else (self.error, *self.further)
 
     @property
     def grown(self) -> set[tuple[str, int]]:
@@ -235,16 +247,17 @@ def _with_turns(facts: Facts, loops: frozenset[LoopSite], turns: Mapping[LoopSit
 
 def _others(wrong: _Attempt, attempt: Callable[..., _Attempt], turns: Mapping[LoopSite, int]) -> Iterator[_Attempt]:
     """Other attempts to try where one has failed, the most likely first."""
-    besides = functools.cache(lambda: [*_widened_besides(wrong, turns)])
     if wrong.error is not None and wrong.error.none_or_value and not wrong.gives_none:
         fact = MayBeNone(wrong.error.none_or_value)
-        yield attempt(_with_widened(wrong.facts, [fact, *besides()]), wrong.loops)
-    yield from _with_loops_written_out(wrong, attempt, turns)
+        yield attempt(_with_widened(wrong.facts, [fact, *_widened_besides(wrong, wrong, turns)]), wrong.loops)
+    unsolved = wrong
+    for unsolved in _with_loops_written_out(wrong, attempt, turns):
+        yield unsolved
     if wrong.error is not None and wrong.error.goes_over and not wrong.facts.all_of(GoesOver):
         yield attempt(wrong.facts.and_also(Learned(WHOLE_PROGRAM, GoesOver())), wrong.loops)
     if wrong.error is not None and (names := [name for name in wrong.error.may_grow if name not in wrong.grown]):
         grown = [Grows(name, depth) for name, depth in dict.fromkeys(names)]
-        yield attempt(_with_widened(wrong.facts, [*grown, *besides()]), wrong.loops)
+        yield attempt(_with_widened(wrong.facts, [*grown, *_widened_besides(wrong, unsolved, turns)]), wrong.loops)
 
 
 def _with_widened(facts: Facts, widened: Sequence[MayBeNone | Grows]) -> Facts:
@@ -254,18 +267,28 @@ def _with_widened(facts: Facts, widened: Sequence[MayBeNone | Grows]) -> Facts:
     return Facts({**facts.known, **{(type(fact), fact.site): fact for fact in widened}})
 
 
-def _widened_besides(wrong: _Attempt, turns: Mapping[LoopSite, int]) -> Iterator[MayBeNone | Grows]:
-    """The other variables that would be widened in the attempts after this one, so that all are widened at once."""
-    assert wrong.error is not None
-    for error in wrong.error.look_on() if wrong.error.look_on else ():
+def _widened_besides(wrong: _Attempt, unsolved: _Attempt, turns: Mapping[LoopSite, int]) -> Iterator[MayBeNone | Grows]:
+    """The other variables that would be widened in the attempts after this one, so that all are widened at once.
+
+    Args:
+        wrong: The attempt that failed.
+        unsolved: That attempt with loops unrolled in vain.
+        turns: The trip counts of loops.
+    """
+    unrolled, still = unsolved.loops | unsolved.in_vain, {error.location for error in unsolved.errors}
+    for error in wrong.further:
+        around = _loops_around(wrong, turns, error)
         if error.none_or_value and error.none_or_value != RESULT:
             yield MayBeNone(error.none_or_value)
-        elif (
-            error.may_grow and not error.goes_over and not _loops_around(dataclasses.replace(wrong, error=error), turns)
-        ):
+        elif _may_grow(error) and (not around or (unrolled.issuperset(around) and error.location in still)):
             yield from (Grows(name, depth) for name, depth in error.may_grow)
         else:
             return
+
+
+def _may_grow(error: HloBatchError) -> bool:
+    """Whether an error is mended by containers that grow, or by unrolling."""
+    return bool(error.may_grow) and not error.goes_over
 
 
 def _with_a_result(attempts: Iterable[_Attempt], attempt: Callable[..., _Attempt]) -> _Attempt:
@@ -292,33 +315,43 @@ def _with_loops_written_out(
     """Attempts with the loops around an error unrolled: each alone, from the innermost, and then all of them.
 
     The number of turns of a loop may be known only once a loop around it is unrolled. If the first turns fail in the
-    same way, the rest is not unrolled.
+    same way, the rest is not unrolled. The loops around further errors are tried together with it.
     """
+    around = _loops_around(wrong, turns)
+    inner = [site for error in wrong.further if _may_grow(error) for site in _loops_around(wrong, turns, error)[:1]]
+    besides = frozenset(site for site in inner if not any(site.is_nested_with(other) for other in around))
 
     def written(before: _Attempt, loops: Iterable[LoopSite]) -> _Attempt:
-        trial = attempt(before.facts, before.loops.union(loops), is_trial=True)
+        written_out = before.loops.union(loops)
+        trial = attempt(before.facts, written_out | besides, is_trial=True)
         if trial.is_as_wrong_as(wrong):
-            return dataclasses.replace(before, loops=trial.loops, error=trial.error)
-        return attempt(before.facts, before.loops.union(loops))
+            return dataclasses.replace(before, loops=written_out, error=trial.error, in_vain=besides)
+        return attempt(before.facts, written_out if trial.error else written_out | besides)
 
-    around = _loops_around(wrong, turns)
     written_out = wrong
     for site in around:
         written_out = written(wrong, [site])
         yield written_out
     if len(around) != 1:
         written_out = wrong
-    while around := _loops_around(written_out, turns):
+    while around := [site for site in _loops_around(written_out, turns) if site not in written_out.in_vain]:
         written_out = written(written_out, around)
         yield written_out
 
 
-def _loops_around(attempt: _Attempt, turns: Mapping[LoopSite, int]) -> list[LoopSite]:
+def _loops_around(
+    attempt: _Attempt, turns: Mapping[LoopSite, int], error: HloBatchError | None = None
+) -> list[LoopSite]:
     """The loops that an error may be due to and that are not unrolled yet, from the innermost.
 
     These are the loops around the error's places, and loops over strings anywhere, up to a limit of statements.
+
+    Args:
+        attempt: The attempt.
+        turns: The trip counts of loops.
+        error: The error; that of the attempt if None.
     """
-    error = attempt.error
+    error = error or attempt.error
     assert error is not None
     counts: dict[LoopSite, int] = {}
     for site, count in turns.items():

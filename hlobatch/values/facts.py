@@ -57,6 +57,11 @@ class LoopSite(Site):
         """The site of the loop, whichever turns of outer loops it is in."""
         return LoopSite(self.function, (), self.span, self.file, self.size)
 
+    def is_nested_with(self, other: LoopSite) -> bool:
+        """Whether one of two loops stands in the other, or both are the same."""
+        (first, last), (begin, end) = ((one.span[:2], one.span[2:]) for one in (self, other))
+        return self.file == other.file and first <= end and begin <= last
+
     def holds(self, place: Location) -> bool:
         """Whether a place is inside of the loop."""
         first, last = self.span[:2], self.span[2:]

@@ -185,10 +185,33 @@ def f(n):
         a{i}[k % 2].append(k + {i})
     return sum([len(a0[0]), len(a1[1])])
 """
+IN_A_LOOP_OF_KNOWN_TURNS = """
+def f(n):
+    a{i} = {}
+    for k in range(17):
+        a{i}[(n + k) % ({i} + 3)] = k
+    return sum([len(a0), len(a1), len(a2)])
+"""
+IN_LOOPS_OF_KNOWN_TURNS = """
+def f(n):
+    a{i} = []
+    for k in range(17): a{i}.extend([k] if (n + k) % ({i} + 3) == 1 else [])
+    return sum([len(a0), len(a1), len(a2)])
+"""
+UNROLLED = """
+def f(n):
+    a{i} = []
+    for k in range(17): a{i}.append(n + k)
+    return sum([len(a0), len(a1), len(a2)])
+"""
 
 
 @pytest.mark.parametrize(
-    "text", [LISTS, DICTS, NONE_OR_NUMBERS, FUNCTIONS_IN_VARIABLES, COMPREHENSIONS, LISTS_OF_LISTS]
+    "text",
+    [
+        *(LISTS, DICTS, NONE_OR_NUMBERS, FUNCTIONS_IN_VARIABLES, COMPREHENSIONS, LISTS_OF_LISTS),
+        *(IN_A_LOOP_OF_KNOWN_TURNS, IN_LOOPS_OF_KNOWN_TURNS, UNROLLED),
+    ],
 )
 def test_a_round_finds_all_however_many_there_are(text, tmp_path, monkeypatch):
     """Each list that grows, each variable that may be None and each call that is followed took rounds of its own."""
