@@ -35,7 +35,7 @@ from hlobatch.runtime.execute import Outcome, execute, trace
 from hlobatch.runtime.foreign_options import refused
 from hlobatch.runtime.garbage import seldom_collected
 from hlobatch.runtime.kept import Kept, Made
-from hlobatch.runtime.kernel_by_itself import UNKNOWN
+from hlobatch.runtime.kinds_of_calls import UNKNOWN
 from hlobatch.runtime.long_runs import RunState
 from hlobatch.runtime.pickling import reduced, restore
 from hlobatch.runtime.plan import Plan

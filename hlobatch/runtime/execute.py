@@ -5,7 +5,8 @@ Invariant: results come back only if every input was finished.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import starmap
@@ -23,9 +24,11 @@ from hlobatch.runtime import nans
 from hlobatch.runtime.course import Course, Part
 from hlobatch.runtime.division import Division, Start, divide
 from hlobatch.runtime.emissions import emit_within
-from hlobatch.runtime.kernel_by_itself import ARRAYS, Kind, Prepared, by_itself, is_called_so
+from hlobatch.runtime.kernel_by_itself import by_itself, is_called_so
 from hlobatch.runtime.kernel_plan import check_kernel, form_of, runner_of, runs_as_kernel
+from hlobatch.runtime.kinds_of_calls import ARRAYS, CALLS_FROM_PYTHON, MOST_MISTAKEN, UNKNOWN, Kind, Prepared
 from hlobatch.runtime.leaving import in_a_stretch
+from hlobatch.runtime.places import has_several_devices
 from hlobatch.runtime.plan import Plan, Room
 from hlobatch.runtime.primitive import guard_p, run_within
 from hlobatch.runtime.stats import BlockStats, RunStats
@@ -84,20 +87,48 @@ def prepared(plan: Plan, inputs: Sequence[Any], kind: Kind = ARRAYS) -> Prepared
         kind: The kind of the calls that have such arrays.
     """
     is_kernel = runs_as_kernel(plan, inputs)
-    return _prepared_kernel(plan, inputs, kind) if is_kernel else Prepared(_prepared_loop(plan, inputs))
+    return _prepared_kernel(plan, inputs, kind) if is_kernel else _prepared_loop(plan, inputs, kind)
 
 
-def _prepared_loop(plan: Plan, inputs: Sequence[Any]) -> Callable[[Sequence[Any]], Any]:
+def _prepared_loop(plan: Plan, inputs: Sequence[Any], kind: Kind) -> Prepared:
     """The same as ``prepared``, for a plan that runs in XLA's loop."""
-    division, out_type = divide(plan, inputs), plan.out_type
-    if plan.options.is_watched or division.threads > 1 or not out_type.is_stored_as_it_is or plan.has_effects:
-        return lambda inputs: plan.result(_run(division, inputs).results)
+    division, is_stored = divide(plan, inputs), plan.out_type.is_stored_as_it_is
+    is_slow = plan.options.is_watched or division.threads > 1 or plan.has_effects
+    if is_slow or (division.may_stop and not is_stored):
+        return Prepared(lambda inputs: plan.result(_run(division, inputs).results))
     if division.may_stop:
-        return _quickly(division)
-    entry, captured, treedef = division.entry_point(division.room), plan.captured, out_type.treedef
-    if jax.tree_util.treedef_is_leaf(treedef):
-        return lambda inputs: entry(*captured, *inputs)[0]
-    return lambda inputs: treedef.unflatten(entry(*captured, *inputs))  # no stop to check saves ten microseconds
+        return Prepared(_quickly(division))
+    return _without_stop(plan, inputs, kind, division.entry_point(division.room))
+
+
+def _without_stop(plan: Plan, inputs: Sequence[Any], kind: Kind, entry: Callable[..., Any]) -> Prepared:
+    """The same for a run that cannot stop before its end, so that nothing is to be checked."""
+    captured, is_stored = plan.captured, plan.out_type.is_stored_as_it_is
+    inner = plan.out_type.treedef.unflatten if is_stored else list
+    avals = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in inputs]
+    calls, mistaken = itertools.count(1), itertools.count(1)
+    jitted: Callable[..., Any] | None = None
+    is_asked = kind.is_told_by_types and not has_several_devices()
+
+    def call(args: Sequence[Any], kwargs: Mapping[str, Any], *, are_alike: bool = False) -> Any:
+        nonlocal is_asked
+        if jitted is None or not is_asked:
+            return UNKNOWN
+        try:
+            result = jitted(*args, **kwargs)
+        except Exception:  # noqa: BLE001  # JAX's, as of an operand that is no array, or `OtherTypesError`
+            is_asked = are_alike or next(mistaken) < MOST_MISTAKEN
+            return UNKNOWN
+        return result if is_stored else plan.result(result)
+
+    def run(inputs: Sequence[Any]) -> Any:
+        nonlocal jitted
+        if is_asked and jitted is None and next(calls) >= CALLS_FROM_PYTHON:
+            jitted = kind.jitted(lambda *operands: inner(entry(*operands)), captured, avals)
+        result = inner(entry(*captured, *inputs))
+        return result if is_stored else plan.result(result)
+
+    return Prepared(run, call)
 
 
 def _prepared_kernel(plan: Plan, inputs: Sequence[Any], kind: Kind) -> Prepared:

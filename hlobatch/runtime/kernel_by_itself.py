@@ -9,79 +9,22 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any
 
 import jax
 import numpy as np
 
-from hlobatch._jax import tracing_context
 from hlobatch.ir.fate import Fate
 from hlobatch.kernels.types import NoKernelError
 from hlobatch.runtime.kernel import OWN_SECONDS, Frames
 from hlobatch.runtime.kernel_call import Record, all_of_call, check_registered, stops
 from hlobatch.runtime.kernel_plan import KernelRunner
+from hlobatch.runtime.kinds_of_calls import CALLS_FROM_PYTHON, MOST_MISTAKEN, UNKNOWN, Kind, Prepared
 from hlobatch.runtime.leaving import in_a_stretch, is_in_a_daemon
 from hlobatch.runtime.places import has_several_devices
 from hlobatch.runtime.plan import Plan
 from hlobatch.runtime.stops import interruption
 from hlobatch.typing import ArrayLike, Arrays
-
-CALLS_FROM_PYTHON: Final = 3
-"""Calls with the same types and stacks, besides the first, before the call is compiled, which takes as long as hundreds
-of them. Chosen by judgement (2026-11): if the size differs in each call, nothing is compiled.
-"""
-MOST_MISTAKEN: Final = 2
-"""Calls with other types that a run finds out by itself. Each takes a millisecond, for JAX begins to trace."""
-UNKNOWN: Final = object()
-"""What a prepared call returns if its arguments are of another kind than those it is prepared for."""
-_NO_KEYWORDS: Final[Mapping[str, Any]] = {}
-
-
-def unknown(args: Sequence[Any], kwargs: Mapping[str, Any], *, are_alike: bool = False) -> Any:
-    """The function that returns ``UNKNOWN`` for every call."""
-    del args, kwargs, are_alike
-    return UNKNOWN
-
-
-class OtherTypesError(Exception):
-    """Raised while JAX traces a call with other types, or other settings, than it was prepared for."""
-
-
-class Prepared(NamedTuple):
-    """Functions that return the user's result of calls of one kind.
-
-    Attributes:
-        run: A function of arrays as they are stored.
-        call: A function of a call's arguments, which JAX's compiled dispatch takes as they are. It returns ``UNKNOWN``
-            as long as nothing is compiled. If it is not told by ``are_alike`` that the arguments are of its own kind,
-            it relies on JAX, which compares the types of each call anyway, and returns ``UNKNOWN`` for others.
-    """
-
-    run: Callable[[Arrays], Any]
-    call: Callable[..., Any] = unknown
-
-    def of_arrays(self, arrays: Arrays) -> Any:
-        """The result of a call, of the kind this is prepared for, whose arguments are its arrays as they are stored."""
-        result = self.call(arrays, _NO_KEYWORDS, are_alike=True)
-        return self.run(arrays) if result is UNKNOWN else result
-
-
-class Kind(NamedTuple):
-    """Calls of one kind: their program, size and types are the same.
-
-    Attributes:
-        stored: A function of a call's arguments, concrete or traced, that returns their arrays as they are stored. It
-            raises an error for calls of another kind.
-        is_told_by_types: Whether a call whose arguments have the same types, as JAX compares them, is of this kind.
-    """
-
-    stored: Callable[[Sequence[Any], Mapping[str, Any]], Arrays]
-    is_told_by_types: bool = False
-
-
-ARRAYS: Final = Kind(lambda args, _: args)
-"""Calls with arrays as they are stored."""
 
 
 def by_itself(plan: Plan, inputs: Arrays, user_value: Callable[[Arrays], Any], kind: Kind) -> Prepared:
@@ -97,7 +40,7 @@ def by_itself(plan: Plan, inputs: Arrays, user_value: Callable[[Arrays], Any], k
     """
     runner = KernelRunner.of(plan, inputs)
     kernel, size, stopped = runner.kernel, runner.size, stops()
-    types = _types(inputs)
+    avals = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in inputs]  # so that the inputs are not kept alive
     compiled: dict[tuple[int, ...], Callable[..., Any]] = {}
     calls, mistaken = itertools.count(1), itertools.count(1)
     entry: Callable[..., Arrays] | None = None
@@ -130,42 +73,27 @@ def by_itself(plan: Plan, inputs: Arrays, user_value: Callable[[Arrays], Any], k
         results, _ = runner(inputs)
         if results and next(calls) >= CALLS_FROM_PYTHON and not kernel.takes_long(size, runner.threads):
             if kernel.frames.depths not in compiled:
-                compiled[kernel.frames.depths] = _entry(runner, kernel.frames, types, kind)
+                compiled[kernel.frames.depths] = _entry(runner, kernel.frames, avals, kind)
             entry = compiled[kernel.frames.depths]
         return user_value(results)
 
     return Prepared(from_python, call)
 
 
-def _entry(runner: KernelRunner, frames: Frames, types: Sequence[Any], kind: Kind) -> Callable[..., Arrays]:
+def _entry(runner: KernelRunner, frames: Frames, inputs: Arrays, kind: Kind) -> Callable[..., Arrays]:
     """A jitted function of a call's arguments, under JAX's settings as they are now."""
     record = Record.of(runner.kernel, runner.threads, patience=OWN_SECONDS, frames=frames)
-    call, context = all_of_call(runner.plan, record, runner.size), tracing_context()
-    captured = _on_device(runner.shape.captured)
-    count = len(captured)
+    call = all_of_call(runner.plan, record, runner.size)
 
-    def traced(*operands: ArrayLike, **kwargs: Any) -> Arrays:
-        arrays = kind.stored(operands[count:], kwargs)
-        if _types(arrays) != types or tracing_context() != context:
-            raise OtherTypesError
-        return runner.shape.kept_results(call(*operands[:count], *arrays)[:-1])
+    def run(*operands: Any) -> Arrays:
+        return runner.shape.kept_results(call(*operands)[:-1])
 
-    return partial(jax.jit(traced), *captured) if captured else jax.jit(traced)
-
-
-def _types(arrays: Arrays) -> list[Any]:
-    return [(x.shape, x.dtype) for x in map(jax.typeof, arrays)]
+    return kind.jitted(run, runner.shape.captured, inputs)
 
 
 def _in_a_stretch(entry: Callable[..., Arrays], *operands: ArrayLike, **kwargs: Any) -> Arrays:
     with in_a_stretch():
         return _handing_over(entry, *operands, **kwargs)
-
-
-def _on_device(captured: Arrays) -> Arrays:
-    """Captured arrays, transferred to the device once for all calls."""
-    with jax.transfer_guard("allow"):
-        return tuple(x if isinstance(x, jax.Array) else jax.device_put(x) for x in captured)
 
 
 def _handing_over(entry: Callable[..., Arrays], *operands: ArrayLike, **kwargs: Any) -> Arrays:

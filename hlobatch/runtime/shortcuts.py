@@ -23,7 +23,7 @@ from hlobatch._jax import abstract, is_key, tracing_context, words_of
 from hlobatch.ir.types import metadata_of
 from hlobatch.runtime.arguments import NUMBERS, Binder, Call, number_array
 from hlobatch.runtime.execute import prepared
-from hlobatch.runtime.kernel_by_itself import UNKNOWN, Kind, OtherTypesError, Prepared, unknown
+from hlobatch.runtime.kinds_of_calls import UNKNOWN, Kind, OtherTypesError, Prepared, unknown
 from hlobatch.runtime.places import has_several_devices
 from hlobatch.runtime.plan import Plan
 from hlobatch.typing import Arrays

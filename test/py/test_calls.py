@@ -30,7 +30,7 @@ from hlobatch.kernels.ffi import Directory
 from hlobatch.kernels.types import NoKernelError
 from hlobatch.runtime import kernel_by_itself, kernel_call
 from hlobatch.runtime.kernel import Run
-from hlobatch.runtime.kernel_by_itself import CALLS_FROM_PYTHON
+from hlobatch.runtime.kinds_of_calls import CALLS_FROM_PYTHON
 from hlobatch.runtime.shortcuts import Shortcuts
 
 pytestmark = needs_llvm
@@ -320,6 +320,24 @@ def test_arguments_of_any_shape_go_the_short_way(name: str) -> None:
     with mock.patch.object(Shortcuts, "looked_up", side_effect=AssertionError("looked up")):
         assert jax.tree.map(str, batched(*args, **kwargs)) == wanted
         assert jax.tree.map(str, batched(*args, **dict(reversed(kwargs.items())))) == wanted
+
+
+def test_a_program_without_a_loop_goes_the_short_way_too() -> None:
+    def both(pair, factor=2):
+        return {"sum": pair.low + pair.high * factor, "pair": (pair.high, pair.low)}
+
+    batched, n = hb.batch(both), jnp.arange(4)
+    wanted = jax.tree.map(str, batched(pair=Pair(n, n + 1)))
+    familiar(batched, pair=Pair(n, n + 1))
+    with mock.patch.object(Shortcuts, "looked_up", side_effect=LookupError):
+        assert jax.tree.map(str, batched(pair=Pair(n, n + 1))) == wanted
+        assert jax.tree.map(str, batched(Pair(n, n + 1))) == wanted
+        with pytest.raises(LookupError):
+            batched(Pair(n, n + 1.5))
+    assert batched(Pair(n, n + 1.5))["sum"].dtype == jnp.float32
+    assert batched(Pair(n[:2], n[:2]), factor=n[:2])["sum"].tolist() == [0, 2]
+    with pytest.raises(hb.BatchTypeError, match="has size 2"):
+        batched(pair=Pair(n, n[:2]))
 
 
 def test_keywords_of_one_array_are_told_apart_later() -> None:
