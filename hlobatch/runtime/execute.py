@@ -26,7 +26,7 @@ from hlobatch.runtime.division import Division, Start, divide
 from hlobatch.runtime.emissions import emit_within
 from hlobatch.runtime.kernel_by_itself import by_itself, is_called_so
 from hlobatch.runtime.kernel_plan import check_kernel, form_of, runner_of, runs_as_kernel
-from hlobatch.runtime.kinds_of_calls import ARRAYS, CALLS_FROM_PYTHON, MOST_MISTAKEN, UNKNOWN, Kind, Prepared
+from hlobatch.runtime.kinds_of_calls import ARRAYS, CALLS_FROM_PYTHON, MOST_MISTAKEN, UNKNOWN, Kind, Prepared, types_of
 from hlobatch.runtime.leaving import in_a_stretch
 from hlobatch.runtime.places import has_several_devices
 from hlobatch.runtime.plan import Plan, Room
@@ -105,7 +105,7 @@ def _without_stop(plan: Plan, inputs: Sequence[Any], kind: Kind, entry: Callable
     """The same for a run that cannot stop before its end, so that nothing is to be checked."""
     captured, is_stored = plan.captured, plan.out_type.is_stored_as_it_is
     inner = plan.out_type.treedef.unflatten if is_stored else list
-    avals = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in inputs]
+    types = types_of(inputs)
     calls, mistaken = itertools.count(1), itertools.count(1)
     jitted: Callable[..., Any] | None = None
     is_asked = kind.is_told_by_types and not has_several_devices()
@@ -124,7 +124,7 @@ def _without_stop(plan: Plan, inputs: Sequence[Any], kind: Kind, entry: Callable
     def run(inputs: Sequence[Any]) -> Any:
         nonlocal jitted
         if is_asked and jitted is None and next(calls) >= CALLS_FROM_PYTHON:
-            jitted = kind.jitted(lambda *operands: inner(entry(*operands)), captured, avals)
+            jitted = kind.jitted(lambda *operands: inner(entry(*operands)), captured, types)
         result = inner(entry(*captured, *inputs))
         return result if is_stored else plan.result(result)
 

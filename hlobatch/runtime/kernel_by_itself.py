@@ -19,7 +19,7 @@ from hlobatch.kernels.types import NoKernelError
 from hlobatch.runtime.kernel import OWN_SECONDS, Frames
 from hlobatch.runtime.kernel_call import Record, all_of_call, check_registered, stops
 from hlobatch.runtime.kernel_plan import KernelRunner
-from hlobatch.runtime.kinds_of_calls import CALLS_FROM_PYTHON, MOST_MISTAKEN, UNKNOWN, Kind, Prepared
+from hlobatch.runtime.kinds_of_calls import CALLS_FROM_PYTHON, MOST_MISTAKEN, UNKNOWN, Kind, Prepared, types_of
 from hlobatch.runtime.leaving import in_a_stretch, is_in_a_daemon
 from hlobatch.runtime.places import has_several_devices
 from hlobatch.runtime.plan import Plan
@@ -40,7 +40,7 @@ def by_itself(plan: Plan, inputs: Arrays, user_value: Callable[[Arrays], Any], k
     """
     runner = KernelRunner.of(plan, inputs)
     kernel, size, stopped = runner.kernel, runner.size, stops()
-    avals = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in inputs]  # so that the inputs are not kept alive
+    types = types_of(inputs)
     compiled: dict[tuple[int, ...], Callable[..., Any]] = {}
     calls, mistaken = itertools.count(1), itertools.count(1)
     entry: Callable[..., Arrays] | None = None
@@ -73,14 +73,14 @@ def by_itself(plan: Plan, inputs: Arrays, user_value: Callable[[Arrays], Any], k
         results, _ = runner(inputs)
         if results and next(calls) >= CALLS_FROM_PYTHON and not kernel.takes_long(size, runner.threads):
             if kernel.frames.depths not in compiled:
-                compiled[kernel.frames.depths] = _entry(runner, kernel.frames, avals, kind)
+                compiled[kernel.frames.depths] = _entry(runner, kernel.frames, types, kind)
             entry = compiled[kernel.frames.depths]
         return user_value(results)
 
     return Prepared(from_python, call)
 
 
-def _entry(runner: KernelRunner, frames: Frames, inputs: Arrays, kind: Kind) -> Callable[..., Arrays]:
+def _entry(runner: KernelRunner, frames: Frames, types: Sequence[Any], kind: Kind) -> Callable[..., Arrays]:
     """A jitted function of a call's arguments, under JAX's settings as they are now."""
     record = Record.of(runner.kernel, runner.threads, patience=OWN_SECONDS, frames=frames)
     call = all_of_call(runner.plan, record, runner.size)
@@ -88,7 +88,7 @@ def _entry(runner: KernelRunner, frames: Frames, inputs: Arrays, kind: Kind) -> 
     def run(*operands: Any) -> Arrays:
         return runner.shape.kept_results(call(*operands)[:-1])
 
-    return kind.jitted(run, runner.shape.captured, inputs)
+    return kind.jitted(run, runner.shape.captured, types)
 
 
 def _in_a_stretch(entry: Callable[..., Arrays], *operands: ArrayLike, **kwargs: Any) -> Arrays:

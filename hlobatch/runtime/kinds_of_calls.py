@@ -67,19 +67,19 @@ class Kind(NamedTuple):
     stored: Callable[[Sequence[Any], Mapping[str, Any]], Arrays]
     is_told_by_types: bool = False
 
-    def jitted(self, run: Callable[..., Any], captured: Arrays, inputs: Arrays) -> Callable[..., Any]:
+    def jitted(self, run: Callable[..., Any], captured: Arrays, types: Sequence[Any]) -> Callable[..., Any]:
         """A jitted function of a call's arguments, under JAX's settings as they are now.
 
         Args:
             run: A function of captured arrays and arrays as they are stored.
             captured: The captured arrays.
-            inputs: Arrays as they are stored, of the types that it is for.
+            types: The types of the latter, from ``types_of``.
         """
-        types, context, count = _types(inputs), tracing_context(), len(captured)
+        context, count = tracing_context(), len(captured)
 
         def traced(*operands: Any, **kwargs: Any) -> Any:
             arrays = self.stored(operands[count:], kwargs)
-            if _types(arrays) != types or tracing_context() != context:
+            if types_of(arrays) != types or tracing_context() != context:
                 raise OtherTypesError
             return run(*operands[:count], *arrays)
 
@@ -90,7 +90,8 @@ ARRAYS: Final = Kind(lambda args, _: args)
 """Calls with arrays as they are stored."""
 
 
-def _types(arrays: Arrays) -> list[Any]:
+def types_of(arrays: Arrays) -> list[Any]:
+    """The shapes and dtypes of arrays, as JAX takes them."""
     return [(x.shape, x.dtype) for x in map(jax.typeof, arrays)]
 
 
