@@ -324,7 +324,7 @@ def extreme(name: str, items: Growing, key: Callable[[Any], Any] | None, default
         return default
     if default is _NONE:
         fails(ValueError, text, items.size == 0)
-    ranks = ranked(rows.keys_of_order(items.items, key))
+    ranks = ranked(rows.keys_of_order(items.items, key, items.in_turn))
     left = items.in_use()  # each part of a key leaves only the items that are best so far
     for leaf in jax.tree.leaves(ranks):
         if leaf.ndim > 1:

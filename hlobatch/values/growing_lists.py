@@ -148,7 +148,7 @@ class GrowingList(Ring):
         """Sort the items in place; equal items keep their order."""
         if self.items is None:
             return
-        keys = rows.keys_of_order(self.items, key)
+        keys = rows.keys_of_order(self.items, key, self.in_turn)
         leaves = list(map(self.arranged, jax.tree.leaves(ranked(keys))))
         if any(leaf.ndim > 1 for leaf in leaves):
             raise BatchTypeError(

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
+import functools
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -357,6 +358,37 @@ def where(condition: Any) -> Iterator[None]:
         yield
     finally:
         watched.conditions.pop()
+
+
+def for_each(function: Callable[[Any], Any], items: Any, in_turn: Callable[[Any], Any]) -> Any:
+    """The results of a function for each of some items; a lane fails as the first item does that fails.
+
+    Args:
+        function: A function of one item.
+        items: A pytree of arrays ``[room, …]``.
+        in_turn: Puts flags ``bool[room]`` in the order of the items. Those where there is no item are False then.
+    """
+    watched = _watched.get()
+    if watched is None:
+        return jax.vmap(function)(items)
+    numbers = list[int]()
+
+    def of_one(item: Any) -> tuple[Any, list[Any]]:
+        around, watched.found, watched.trace = (watched.found, watched.trace), [], this_trace()
+        try:
+            result, found = function(item), watched.found
+        finally:
+            watched.found, watched.trace = around
+        numbers.extend(number for number, _ in found)
+        return result, [jnp.asarray(fails_there) for _, fails_there in found]
+
+    results, found = jax.vmap(of_one)(items)
+    flags = list(map(in_turn, found))
+    first = [jnp.where(jnp.any(one), jnp.argmax(one), one.size) for one in flags]
+    for number, one, place in zip(numbers, flags, first, strict=True):
+        is_first = [place <= other for other in first]
+        watched.found.append((number, functools.reduce(jnp.logical_and, is_first, jnp.any(one))))
+    return results
 
 
 def is_of_tracing(error: BaseException) -> bool:

@@ -279,11 +279,15 @@ class Ring(Container):
         """An array of rows in the order of the items."""
         return leaf if self.start is None else leaf[self.place(jnp.arange(self.capacity))]
 
+    def in_turn(self, flags: Any) -> Any:
+        """Flags of rows in the order of the items, and False behind the last: ``bool[capacity]``."""
+        return self.in_use() & self.arranged(flags)
+
     def equal(self, item: Any) -> Any:
         """A mask of the items equal to ``item``, from the beginning: ``bool[capacity]``."""
         item = held(item, self.kind, is_sought=True)
         same = rows.equal(self.items, item)
-        return jnp.zeros(self.capacity, bool) if same is None else self.in_use() & self.arranged(same)
+        return jnp.zeros(self.capacity, bool) if same is None else self.in_turn(same)
 
 
 def _one_of(leaves: Sequence[Any], index: Any) -> Any:

@@ -449,3 +449,48 @@ def test_a_dict_of_one_that_knows_missing_keys_does_not(kind: Callable[[], Any])
     plain, missing = hb.batch(remainders_in_a_dict)(hb.Ragged.of(given))
     assert [(plain[lane], missing[lane].item()) for lane in (0, 1)] == list(map(remainders_in_a_dict, given))
     assert type(plain[0]) is dict
+
+
+# Keys that may fail
+
+
+def by_value(xs):
+    squares = {x: x * x % 7 for x in xs}
+    return sorted(squares, key=lambda k: (squares[k], k)), max(squares, key=lambda k: squares[k])
+
+
+def by_quotient(xs):
+    table = [5, 1, 4]
+    try:
+        return min(xs, key=lambda k: table[k] // (k - 1))
+    except ZeroDivisionError:
+        return -7
+    except IndexError:
+        return -8
+
+
+def of_a_queue(xs):
+    queue = deque(xs)
+    queue.rotate(1)
+    queue.append(queue.popleft())
+    table = [3, 1, 2, 5]
+    return sorted(queue, key=lambda k: table[k])
+
+
+@pytest.mark.parametrize("function", [by_value, by_quotient, of_a_queue])
+def test_a_key_fails_as_that_of_the_first_item_that_fails(function: Callable[..., Any]) -> None:
+    """The third list divides by zero before it reads outside of the table, the fourth the other way round."""
+    lists = [[2, 0], [2, 0, 2], [0, 1, 3], [3, 1], [2, 3]]
+
+    def python(one: list[int]) -> Any:
+        try:
+            return function(one)
+        except LookupError as error:
+            return type(error)
+
+    try:
+        result, errors = hb.batch(function)(hb.Ragged.of(lists)), {}
+    except hb.LaneError as error:
+        result, errors = error.outputs, error.errors
+    found = [type(errors[lane]) if lane in errors else of_lane(result, lane) for lane in range(len(lists))]
+    assert found == list(map(python, lists))
