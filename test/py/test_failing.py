@@ -248,7 +248,7 @@ def test_inside_other_computations(how):
 def test_artifacts_say_which_statement_it_was(tmp_path):
     artifact = hb.load(hb.export(hb.batch(root), NUMBERS).save(tmp_path / "root.hb"))
     with pytest.raises(
-        hb.LaneError, match=r"lanes 0, 1, 2 of 'root' raised, the first: raise ValueError\(f'no root"
+        hb.LaneError, match=r"lanes 0, 1, 2 of 'root' raised, the first: raise ValueError\(f.no root"
     ) as e:
         artifact.call(NUMBERS)
     assert e.value.outputs[3:].tolist() == (2 * NUMBERS[3:]).tolist()
