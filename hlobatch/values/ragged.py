@@ -150,9 +150,9 @@ class Ragged:
         )
 
     def __repr__(self) -> str:
-        axes = " × ".join(map(str, self._container.size.shape))
-        what = f"{axes} {self._container.python.__name__}s"
-        if any(map(is_tracer, self._arrays)) or self._container.size.ndim > 1 or not len(self):
+        shape = getattr(self._container.size, "shape", ())  # JAX puts other things in place of arrays, too
+        what = f"{' × '.join(map(str, shape))} {self._container.python.__name__}s".strip()
+        if not self._has_values or len(shape) != 1 or not len(self):
             return f"Ragged({what})"
         shown = [*map(repr, islice(self, _MOST_SHOWN)), *["…"] * (len(self) > _MOST_SHOWN)]
         return f"Ragged({what}: {shorten(', '.join(shown), ONE_LINE, placeholder=' …')})"
@@ -162,10 +162,14 @@ class Ragged:
         """The growing container, its arrays with the batch axis in front."""
         return jax.tree.unflatten(self._structure, self._arrays)
 
+    @property
+    def _has_values(self) -> bool:
+        return all(isinstance(x, (np.ndarray, jax.Array)) and not is_tracer(x) for x in self._arrays)
+
     @cached_property
     def _values(self) -> list[Any]:
         """The arrays on the host."""
-        if any(map(is_tracer, self._arrays)):
+        if not self._has_values:
             raise BatchTypeError(
                 "Python's containers are made of arrays without values, inside a function that JAX is tracing",
                 help="use `ragged.padded()` and `ragged.lengths`, or return the result from the traced function.",

@@ -284,6 +284,14 @@ def test_ragged_is_a_sequence_of_containers() -> None:
         found[3]
 
 
+def test_ragged_without_values() -> None:
+    shapes = jax.eval_shape(hb.batch(primes), jnp.array([5, 8]))
+    assert repr(shapes) == "Ragged(2 lists)"
+    assert repr(jax.tree.map(lambda _: None, shapes)) == repr(jax.tree.map(lambda _: 0, shapes)) == "Ragged(lists)"
+    with pytest.raises(hb.BatchTypeError, match="without values"):
+        shapes.tolist()
+
+
 def test_what_is_no_array_says_so() -> None:
     found = hb.batch(primes)(jnp.array([5, 8]))
     with pytest.raises(hb.BatchTypeError, match="unequal lengths") as caught:
