@@ -26,6 +26,7 @@ from hlobatch.frontend.operands import operands_of, with_operands
 from hlobatch.frontend.places import as_target, put_back
 from hlobatch.frontend.scopes import root_of
 from hlobatch.frontend.source import Source
+from hlobatch.frontend.steps import is_given
 from hlobatch.frontend.straight_line import TEMPORARY
 from hlobatch.frontend.syntax import helper, literal, load, spread
 from hlobatch.frontend.whole_function import WholeLowering
@@ -113,7 +114,9 @@ class CallLowering:
                 value = load(self.function.as_variable(value, node), value)
             values[name] = self._place(value, callee) if isinstance(value, _PARTS) else value
         if expected is not None:
-            self.function.expect(expected, tried(node, expected.calls, callee.source.signature, values), node)
+            known = {name: value for name, value in zip(written, evaluated, strict=False) if is_given(value)}
+            given = {**values, **known}  # what may raise is in a variable, since nothing tests what a trial raises
+            self.function.expect(expected, tried(node, expected.calls, callee.source.signature, given), node)
         return {**dict(zip(callee.captured, evaluated[len(values) :], strict=True)), **values}
 
     def _is_used_up(self, value: ast.expr, name: str, callee: Callee) -> bool:
