@@ -207,7 +207,7 @@ class BatchedFunction(Generic[P, R]):
         try:  # a decorator would make a prepared call a fifth slower
             made = self._kept.latest
             if is_at_once() and not _disabled.get() and made.is_current():
-                result = made.shortcuts.latest(args, kwargs)
+                result = made.shortcuts.of_latest(args, kwargs)
                 if result is UNKNOWN:
                     result = made.shortcuts.of_types(args, kwargs)
                 if result is not UNKNOWN:

@@ -106,7 +106,7 @@ class Machine(Body):
         for v in self.program.vars_in:
             for cell, leaf in self.stored(v):
                 if cell != f"%own{position}":
-                    place = self._given(position, leaf)
+                    place = e.op(self._given(position, leaf))
                     value = Value(leaf.dtype, leaf.shape, place if leaf.shape else e.load(place, leaf.dtype))
                     e.copy_to(value, cell)
                 position += 1
@@ -122,13 +122,13 @@ class Machine(Body):
         pairs = enumerate(pair for v in self.program.vars_in for pair in self.stored(v))
         for position, (cell, leaf) in pairs:
             if cell == f"%own{position}":
-                self.emitter.lines.append(f"  {cell} = getelementptr i8, ptr {self._given(position, leaf)}, i64 0")
+                self.emitter.lines.append(f"  {cell} = {self._given(position, leaf)}")
 
     def _given(self, position: int, leaf: TensorType) -> str:
-        """The pointer to an input array of the lane."""
-        e, bytes_ = self.emitter, size(leaf.shape) * leaf.dtype.itemsize
-        offset = "0" if self.operands.shared[position] else e.times("%index", bytes_)
-        return e.op(f"getelementptr i8, ptr %in{position}, i64 {offset}")
+        """The operation that gives the pointer to an input array of the lane."""
+        bytes_ = size(leaf.shape) * leaf.dtype.itemsize
+        offset = "0" if self.operands.shared[position] else self.emitter.times("%index", bytes_)
+        return f"getelementptr i8, ptr %in{position}, i64 {offset}"
 
     def _end(self) -> None:
         e = self.emitter

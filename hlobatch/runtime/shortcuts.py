@@ -64,6 +64,10 @@ class Shortcuts:
     of_arrays: dict[Any, tuple[Any, Prepared]] = field(default_factory=dict)
     latest: Callable[..., Any] = unknown
 
+    def of_latest(self, args: Args, kwargs: Kwargs) -> Any:
+        """The user's result of a call by the run of the latest call; ``UNKNOWN`` if it may be of another kind."""
+        return self.latest(args, kwargs) if _are_compared_by_jax(args, kwargs) else UNKNOWN
+
     def of_types(self, args: Args, kwargs: Kwargs) -> Any:
         """The user's result of a call by the types of positional arrays; ``UNKNOWN`` if it has other arguments."""
         if kwargs:
@@ -98,7 +102,8 @@ class Shortcuts:
             binder: What checks calls of the function.
         """
         key, leaves = _described(args, kwargs)
-        if key is None or call.size == 0 or not call.is_fixed:
+        are_compared = not (binder.static and any(type(leaf) in NUMBERS for leaf in leaves))  # a static number is not
+        if key is None or call.size == 0 or not call.is_fixed or not are_compared:
             return
         treedef, metadata, described, context = key
         kind = Kind(_binding(binder, call), is_told_by_types=not metadata and not call.may_have_numbers)
@@ -129,6 +134,17 @@ def _binding(binder: Binder, first: Call) -> Callable[[Args, Kwargs], Arrays]:
         return call.physical()
 
     return stored
+
+
+def _are_compared_by_jax(args: Args, kwargs: Kwargs) -> bool:
+    """Whether JAX's compiled dispatch tells all arguments from others.
+
+    It takes a masked array, or one of another byte order, for any other, and gives its bytes to the program.
+    """
+    for leaf in jax.tree.leaves((args, kwargs) if kwargs else args):
+        if isinstance(leaf, np.ndarray) and (type(leaf) is not np.ndarray or not leaf.dtype.isnative):
+            return False
+    return True
 
 
 def _described(args: Args, kwargs: Kwargs) -> tuple[Any, list[Any]]:

@@ -364,6 +364,33 @@ def test_objects_that_equal_others_are_told_apart() -> None:
         assert (value.dtype == jnp.float32) == isinstance(kind, float)
 
 
+def test_arrays_that_jax_takes_for_others_are_refused_later_too() -> None:
+    """Regression: once compiled, JAX computes with the bytes of masked arrays and of those of another byte order."""
+    numbers = np.array([2, 3, 4], np.int32)
+    for array in (numbers, jnp.asarray(numbers)):
+        batched = hb.batch(scaled)
+        for _ in range(6):
+            batched(array, array)
+        for other in (np.ma.array(numbers, mask=[0, 1, 0]), numbers.astype(">i4")):
+            with pytest.raises(hb.BatchTypeError, match="JAX has no"):
+                batched(other, numbers)
+
+
+def test_static_numbers_are_told_apart() -> None:
+    """Regression: a call with another static number ended in an error of ours."""
+
+    @hb.batch(static_argnames="k")
+    def times(n, k):
+        total = 0
+        while n > 0:
+            total, n = total + k, n - 1
+        return total
+
+    numbers = jnp.arange(4)
+    for k in (1, 2, 1, 2.5, True, 2, 2, 2, 2, 2, 3, 2):
+        assert times(numbers, k).tolist() == [k * n for n in range(4)]
+
+
 @pytest.mark.parametrize("number", [1e300, 2**40])
 def test_numbers_out_of_range_are_refused_later_too(number: float) -> None:
     x = jnp.ones((4, 3))

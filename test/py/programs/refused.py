@@ -6,5 +6,4 @@ A program whose result is wrong stands here too, as ``WrongResultError``: it is 
 REFUSED: dict[str, str] = {
     "is_happy": "BatchTypeError",
     "shape_area": "BatchTypeError",
-    "change_base": "BatchTypeError",
 }
