@@ -13,6 +13,7 @@ from hlobatch.artifacts.manifest import Manifest, is_wide
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.ir.physical import to_physical
 from hlobatch.ir.types import Leaf, Static, TensorType, Type
+from hlobatch.runtime.arguments import NUMBERS
 from hlobatch.typing import ArrayLike, Arrays
 from hlobatch.values.ragged import with_containers
 
@@ -107,7 +108,7 @@ def _check_leaf(name: str, leaf: ArrayLike, wanted: Leaf, *, has_x64: bool) -> N
                 f"{name} was exported for {wanted}, but {leaf!r} is passed", help="export it for that as well."
             )
         return
-    is_number = type(leaf) in (bool, int, float, complex)
+    is_number = type(leaf) in NUMBERS
     if not (is_number or isinstance(leaf, (jax.Array, np.ndarray, np.generic))):
         raise BatchTypeError(f"{name} was exported for {wanted}, but an argument is {leaf!r}", help="pass an array.")
     dtype = jax.dtypes.canonicalize_dtype(jax.dtypes.result_type(leaf), allow_extended_dtype=True)

@@ -12,6 +12,7 @@ import contextvars
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import jax
@@ -63,9 +64,15 @@ def unboxed(value: Any) -> Any:
     return jax.tree.map(lambda part: object_of(part, unboxed) if is_boxed(part) else part, value, is_leaf=is_whole)
 
 
-def in_python(value: Any) -> Any:
-    """A pytree of arrays with known values, with Python objects in place of our kinds of value."""
-    return mapped(lambda part: part.hb_known(in_python) if is_value(part) else part, value, is_value)
+def in_python(value: Any, of_array: Callable[[Any], Any] = lambda array: array) -> Any:
+    """A pytree of arrays with known values, with Python objects in place of our kinds of value.
+
+    Args:
+        value: The pytree.
+        of_array: Converts the arrays.
+    """
+    known = partial(in_python, of_array=of_array)
+    return mapped(lambda part: part.hb_known(known) if is_value(part) else of_array(part), value, is_value)
 
 
 def is_boxed(part: Any) -> bool:

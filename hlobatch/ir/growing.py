@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.ir.value import Collection
@@ -120,3 +120,8 @@ class Growing(Collection):
 
 KINDS: Final[dict[Any, type[Growing]]] = {}
 """By Python class, the growing container that stands for it."""
+
+
+def is_growing(part: Any) -> TypeGuard[Growing]:
+    """Whether an object is a growing container, or the type of one."""
+    return isinstance(part, Growing)

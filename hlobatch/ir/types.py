@@ -21,7 +21,7 @@ import numpy as np
 
 from hlobatch._jax import is_key
 from hlobatch.ir.boxed import boxes_in
-from hlobatch.ir.growing import Growing
+from hlobatch.ir.growing import is_growing
 from hlobatch.ir.sameness import are_same
 from hlobatch.ir.value import is_value
 from hlobatch.typing import DType
@@ -180,7 +180,7 @@ class Type:
         """Whether a container whose length differs between lanes is in it."""
         if self.treedef.num_nodes == 1:
             return False
-        return any(isinstance(part, Growing) for part in jax.tree.leaves(self.tensors, is_leaf=_is_growing))
+        return any(map(is_growing, jax.tree.leaves(self.tensors, is_leaf=is_growing)))
 
     @property
     def is_static(self) -> bool:
@@ -209,10 +209,6 @@ class Type:
         if len(self.leaves) == 1 and jax.tree.structure(0) == self.treedef:
             return str(self.leaves[0])
         return _pattern(self.tensors)
-
-
-def _is_growing(part: Any) -> bool:
-    return isinstance(part, Growing)
 
 
 def metadata_of(treedef: Any) -> tuple[Static, ...]:

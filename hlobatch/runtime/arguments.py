@@ -25,7 +25,7 @@ from hlobatch.diagnostics import BatchTypeError, Location, Note
 from hlobatch.ir.physical import rebuild, to_physical
 from hlobatch.ir.types import Leaf, Static, TensorType, Type, grouped
 from hlobatch.strategy.options import Options
-from hlobatch.values.leaf_types import widened_leaf
+from hlobatch.values.leaf_types import KINDS_OF_NUMBERS, widened_leaf
 from hlobatch.values.ragged import is_ragged, with_containers
 from hlobatch.values.type_join import MisfitError, check_number
 
@@ -266,7 +266,7 @@ class Binder:
                 help="pass the result of that computation, or a copy that was made before.",
             )
         own = leaf.dtype
-        if isinstance(own, np.dtype) and (own.type in _FOREIGN or own.kind not in _KINDS or not own.isnative):
+        if isinstance(own, np.dtype) and (own.type in _FOREIGN or own.kind not in KINDS_OF_NUMBERS or not own.isnative):
             raise self._error(
                 f"{where} is an array of {own}, and JAX has none of them",
                 help="pass each field as an argument of its own."
@@ -369,10 +369,6 @@ def as_batches(call: Call) -> list[Any]:
             arrays = [jnp.broadcast_to(array, (call.size, *array.shape)) for array in arrays]
         values.append(rebuild(arrays, type_))
     return values
-
-
-_KINDS: Final = "biufcV"
-"""Kinds of dtypes: booleans, integers, floats, complex numbers, and "V" for those of ml_dtypes such as bfloat16."""
 
 
 _FOREIGN: Final = {np.void, np.longdouble, np.clongdouble} - {np.float64, np.complex128}

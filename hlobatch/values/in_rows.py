@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from itertools import chain
-from typing import Any, Final, NoReturn
+from typing import Any, NoReturn
 
 import jax
 import jax.numpy as jnp
@@ -17,10 +17,8 @@ import numpy as np
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.ir.growing import KINDS
 from hlobatch.values.containers import capacity
+from hlobatch.values.leaf_types import KINDS_OF_NUMBERS
 from hlobatch.values.rows import kind_of
-
-_NUMBERS: Final = "biufcV"
-"""Kinds of dtypes: booleans, integers, floats, complex numbers, and "V" for those of ml_dtypes such as bfloat16."""
 
 
 def in_rows(containers: list[Any], room: int | None) -> Any:
@@ -73,7 +71,7 @@ def _column(leaves: tuple[Any, ...]) -> np.ndarray[Any, Any]:
     if len({np.shape(leaf) for leaf in leaves}) > 1:
         _refuse("the items are arrays of several shapes")
     column = np.stack([np.asarray(leaf) for leaf in leaves])
-    if column.dtype.kind not in _NUMBERS:
+    if column.dtype.kind not in KINDS_OF_NUMBERS:
         _refuse(f"an item is {leaves[0]!r}, a {type(leaves[0]).__name__}, and no number")
     converted = column.astype(jax.dtypes.canonicalize_dtype(column.dtype))
     if column.dtype.kind in "iu" and (converted != column).any():

@@ -360,7 +360,7 @@ def where(condition: Any) -> Iterator[None]:
         watched.conditions.pop()
 
 
-def for_each(function: Callable[[Any], Any], items: Any, in_turn: Callable[[Any], Any]) -> Any:
+def of_each_item(function: Callable[[Any], Any], items: Any, in_turn: Callable[[Any], Any]) -> Any:
     """The results of a function for each of some items; a lane fails as the first item does that fails.
 
     Args:

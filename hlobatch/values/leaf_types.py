@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import jax
 import numpy as np
 
 from hlobatch.ir.types import Leaf, Static, TensorType, Type, number_kind
+
+KINDS_OF_NUMBERS: Final = "biufcV"
+"""Kinds of dtypes: booleans, integers, floats, complex numbers, and "V" for those of ml_dtypes such as bfloat16."""
 
 
 def leaf_type(value: Any) -> Leaf:

@@ -23,9 +23,8 @@ import numpy as np
 from hlobatch._jax import is_key, is_tracer
 from hlobatch.console import ONE_LINE
 from hlobatch.diagnostics import BatchTypeError
-from hlobatch.ir.boxed import mapped, unboxed
-from hlobatch.ir.growing import Growing
-from hlobatch.ir.value import is_value
+from hlobatch.ir.boxed import in_python, unboxed
+from hlobatch.ir.growing import Growing, is_growing
 from hlobatch.values.in_rows import in_rows
 
 _MOST_SHOWN: Final = 4
@@ -103,7 +102,7 @@ class Ragged:
             return jax.tree.map(lambda rows: _filled(rows, used, fill), container.contents())
 
         container = self._container
-        if any(isinstance(part, Growing) for part in jax.tree.leaves(container.contents(), is_leaf=_grows)):
+        if any(is_growing(part) for part in jax.tree.leaves(container.contents(), is_leaf=is_growing)):
             raise BatchTypeError(
                 "the items are containers of unequal lengths themselves, which make no array",
                 help="take Python's containers: `ragged.tolist()`.",
@@ -138,7 +137,7 @@ class Ragged:
         if not -len(self) <= lane < len(self):
             raise IndexError(f"the batch has {len(self)} inputs, and none with the number {lane}")
         own = [array[lane] for array in self._values]
-        return _in_python(jax.tree.unflatten(self._structure, own))
+        return in_python(jax.tree.unflatten(self._structure, own), _number)
 
     def __iter__(self) -> Iterator[Any]:
         return map(self.__getitem__, range(len(self)))
@@ -181,15 +180,6 @@ def _filled(rows: Any, used: Any, fill: complex) -> Any:
     """Rows ``[room, *item]`` with ``fill`` in those that are not in use."""
     mask = used.reshape(used.shape + (1,) * (rows.ndim - 1))
     return rows if is_key(rows) else jnp.where(mask, rows, jnp.asarray(fill).astype(rows.dtype))
-
-
-def _grows(part: Any) -> bool:
-    return isinstance(part, Growing)
-
-
-def _in_python(value: Any) -> Any:
-    """A value whose arrays are on the host, as Python would hold it."""
-    return mapped(lambda part: part.hb_known(_in_python) if is_value(part) else _number(part), value, is_value)
 
 
 def _number(part: Any) -> Any:

@@ -26,7 +26,7 @@ from hlobatch.ir.value import Collection
 from hlobatch.values import whole_numbers
 from hlobatch.values.boxes import boxed
 from hlobatch.values.identity import is_one_of, moved
-from hlobatch.values.lane_failures import for_each
+from hlobatch.values.lane_failures import of_each_item
 from hlobatch.values.leaf_types import leaf_type, widened_leaf
 from hlobatch.values.optional import any_optional, optional
 from hlobatch.values.type_join import DisagreementError, MisfitError, check_number, join
@@ -279,12 +279,12 @@ def keys_of_order(rows: Any, key: Callable[[Any], Any] | None, in_turn: Callable
     Args:
         rows: The items.
         key: The function that makes the key of an item; None if an item is its own.
-        in_turn: Puts flags of rows in the order of the items; see ``for_each``.
+        in_turn: Puts flags of rows in the order of the items; see ``of_each_item``.
 
     Raises:
         BatchTypeError: A key is no number, or tuple or list of numbers.
     """
-    keys = rows if key is None else for_each(lambda item: key(unboxed(item)), rows, in_turn)
+    keys = rows if key is None else of_each_item(lambda item: key(unboxed(item)), rows, in_turn)
     for part in jax.tree.leaves(keys, is_leaf=_is_opaque):
         if _is_opaque(part):
             kind = part.cls if isinstance(part, Boxed) else part.python

@@ -13,7 +13,7 @@ from typing import Any
 import jax
 
 from hlobatch.ir.boxed import in_python, unboxed
-from hlobatch.ir.growing import Growing
+from hlobatch.ir.growing import is_growing
 from hlobatch.ir.physical import rebuild
 from hlobatch.ir.types import Type
 from hlobatch.values.ragged import Ragged
@@ -27,15 +27,11 @@ def user_value(arrays: list[Any], type_: Type) -> Any:
         type_: The type of one lane's value.
     """
     value = rebuild(arrays, type_)
-    return unboxed(jax.tree.map(_returned, value, is_leaf=_grows) if type_.grows else value)
+    return unboxed(jax.tree.map(_returned, value, is_leaf=is_growing) if type_.grows else value)
 
 
 def _returned(part: Any) -> Any:
-    if not _grows(part):
+    if not is_growing(part):
         return part
     arrays, structure = jax.tree.flatten(part)
     return Ragged(arrays, structure) if arrays else in_python(part)  # without arrays it is empty in all lanes
-
-
-def _grows(part: Any) -> bool:
-    return isinstance(part, Growing)
