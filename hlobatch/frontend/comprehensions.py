@@ -8,7 +8,7 @@
                                           total = sum($1)
 
 All other comprehensions are straight-line code, which Python runs while it is traced. A list that gains an item has
-another type in each turn, so the turns of such a loop are written out (``transforms/learning.py``).
+another type in each turn, so the turns of such a loop are written out (``transforms/remedies.py``).
 """
 
 from __future__ import annotations

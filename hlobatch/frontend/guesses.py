@@ -8,7 +8,7 @@
 Whether a function can be traced shows only when its arguments have types, and code behind the call has no types before
 that. Most functions that branch or loop cannot be traced. So a call of one becomes a call of the program at once. As
 soon as its arguments have types, the call is traced, only to see whether it can be. If it can, the guess was wrong, and
-the program is built again without it and all facts that followed from it (``transforms/learning.py``).
+the program is built again without it and all facts that followed from it (``transforms/attempts.py``).
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ def expect(expected: Expected, function: Any, /, *args: Any, **kwargs: Any) -> N
         if nothing.fact is None:
             raise
         raise Tried(expected.site, expected.calls, is_expected=True) from None
-    except (SurelyFails, *OF_LANES) as error:  # of a statement of the function, where it is tested for
+    except (SurelyFails, *OF_LANES) as error:  # the program tests for these in the statement that raises them
         if not (isinstance(error, SurelyFails) or is_wanted(type(error))):
             raise
         raise Tried(expected.site, expected.calls, is_expected=True) from None

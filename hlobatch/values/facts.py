@@ -3,7 +3,7 @@
 The frontend builds blocks before types are known. Which function ``rule`` stands for in ``rule(x)``, how many items a
 ``for`` iterates over and which copy of a generic function a call means are known only once the code around is traced.
 Such a fact is noted, and type inference goes on with all that does not depend on it; at the end of the round it raises
-``Learned``, and the program is built again with all facts that it learned (``transforms/learning.py``). Facts are only
+``Learned``, and the program is built again with all facts that it learned (``transforms/attempts.py``). Facts are only
 ever added, so this ends. (The properties of a program that a strategy depends on are no facts in this sense: see
 ``strategy/properties.py``.)
 """

@@ -11,7 +11,7 @@ from hlobatch.frontend.to_cfg import FunctionLowering
 from hlobatch.frontend.to_program import to_program
 from hlobatch.ir.ops import BranchOp
 from hlobatch.runtime.garbage import SELDOM
-from hlobatch.transforms import learning
+from hlobatch.transforms import attempts
 
 
 def chain_of(count, folder):
@@ -90,8 +90,8 @@ def rounds_of(function, monkeypatch, *, runs=True):
     Its result is compared with CPython's.
     """
     made = []
-    specialize = learning.specialized_program
-    monkeypatch.setattr(learning, "specialized_program", lambda *given: made.append(1) or specialize(*given))
+    specialize = attempts.specialized_program
+    monkeypatch.setattr(attempts, "specialized_program", lambda *given: made.append(1) or specialize(*given))
     numbers = ints(0, 2, 5, 9)
     if runs:
         assert hb.batch(function)(numbers).tolist() == [function(n) for n in numbers.tolist()]

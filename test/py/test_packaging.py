@@ -103,7 +103,7 @@ DECIDING_BY_TEXT = {
     "analysis.explanations._of_jax",
     "analysis.explanations._of_type_error",
     "values.lane_failures.is_of_tracing",  # the reasons of these two are in docs/design.md
-    "transforms.learning.is_as_wrong_as",
+    "transforms.attempts.is_as_wrong_as",
 }
 """The functions that look into the text of an error to decide; the list only shrinks."""
 SEARCHES = {"search", "match", "fullmatch", "startswith", "endswith", "carriers_in"}

@@ -1,0 +1,178 @@
+"""A failed attempt at a program -> attempts with a remedy each, until one gives the program.
+
+These are the remedies, in the order in which they are tried:
+
+1. A variable that is None on one path, and has a value on another, may be None (``MayBeNone``).
+2. Loops around the error that turn a known number of times are unrolled. In a loop, variables have to keep their types
+   from turn to turn. Unrolled, each turn has its number as a constant; layers of several shapes, or a list that grows,
+   are fine then.
+3. Loops over containers are loops of the program (``GoesOver``).
+4. A list that has several lengths is an array with room for more items, and a length (``Grows``).
+5. A lane whose result is None fails, if the other lanes have a value (``HasToReturn``).
+
+A remedy that leads to another error has helped: that error is mended in its turn. If none helps, the user is told the
+first error.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Sequence
+
+from hlobatch.analysis.type_errors import RESULT
+from hlobatch.diagnostics import HloBatchError
+from hlobatch.frontend.failures import WHOLE_PROGRAM
+from hlobatch.ir.program import Program
+from hlobatch.transforms.attempts import Attempt, Attempts
+from hlobatch.values.facts import (
+    MOST_STATEMENTS_WRITTEN_OUT,
+    NONE_KNOWN,
+    Facts,
+    GoesOver,
+    Grows,
+    HasToReturn,
+    Learned,
+    LoopSite,
+    MayBeNone,
+    is_kept_as_loop,
+)
+
+Widening = MayBeNone | Grows
+"""A fact that lets a variable hold more."""
+
+
+def program_of(attempts: Attempts) -> Program:
+    """The program that the first attempt gives, or one with remedies.
+
+    Raises:
+        HloBatchError: The error that no remedy mends.
+    """
+    attempt = attempts.attempt(NONE_KNOWN)
+    while attempt.error is not None:
+        attempt = _next(attempt, attempts)
+    assert attempt.program is not None
+    return attempt.program
+
+
+def _next(wrong: Attempt, attempts: Attempts) -> Attempt:
+    """The first attempt that has no error, or another one than the attempt that failed."""
+    tried = list[Attempt]()
+    for other in _with_remedies(wrong, attempts):
+        if not other.is_as_wrong_as(wrong) and not other.gives_none:
+            return other
+        tried.append(other)
+    return _with_a_result([*tried, wrong], attempts)
+
+
+def _with_remedies(wrong: Attempt, attempts: Attempts) -> Iterator[Attempt]:
+    """Attempts with one of the first four remedies each."""
+    error = wrong.error
+    assert error is not None
+    if error.none_or_value and not wrong.gives_none:
+        yield _widened(wrong, [MayBeNone(error.none_or_value)], wrong, attempts)
+    unrolled = wrong
+    for unrolled in _with_loops_unrolled(wrong, attempts):
+        yield unrolled
+    if error.goes_over and not wrong.facts.all_of(GoesOver):
+        yield attempts.attempt(wrong.facts.and_also(Learned(WHOLE_PROGRAM, GoesOver())), wrong.loops)
+    if any(name not in wrong.grown for name in error.may_grow):
+        grown = [Grows(*name) for name in dict.fromkeys(error.may_grow) if name not in wrong.grown]
+        yield _widened(wrong, grown, unrolled, attempts)
+
+
+def _widened(wrong: Attempt, widened: Sequence[Widening], unrolled: Attempt, attempts: Attempts) -> Attempt:
+    """An attempt in which variables hold more: those of the error, and at once those of the errors behind it."""
+    widened = [*widened, *_widened_besides(wrong, unrolled, attempts)]
+    known = wrong.facts.known
+    if any(isinstance(fact, Grows) for fact in widened):  # most other facts are learned anew
+        known = {of: fact for of, fact in known.items() if of[0] in (MayBeNone, Grows, GoesOver)}
+    return attempts.attempt(Facts({**known, **{(type(fact), fact.site): fact for fact in widened}}), wrong.loops)
+
+
+def _widened_besides(wrong: Attempt, unrolled: Attempt, attempts: Attempts) -> Iterator[Widening]:
+    """The other variables that would be widened in later attempts, as far as the errors behind the error tell.
+
+    Args:
+        wrong: The attempt that failed.
+        unrolled: The last attempt with loops unrolled in vain.
+        attempts: Makes attempts.
+    """
+    in_vain, still = unrolled.loops | unrolled.in_vain, {error.location for error in unrolled.errors}
+    for error in wrong.further:
+        around = _loops_around(wrong, error, attempts)
+        if error.none_or_value and error.none_or_value != RESULT:
+            yield MayBeNone(error.none_or_value)
+        elif _may_grow(error) and (not around or (in_vain.issuperset(around) and error.location in still)):
+            yield from (Grows(*name) for name in error.may_grow)
+        else:
+            return
+
+
+def _may_grow(error: HloBatchError) -> bool:
+    """Whether an error is mended by containers that grow, or by unrolling."""
+    return bool(error.may_grow) and not error.goes_over
+
+
+def _with_loops_unrolled(wrong: Attempt, attempts: Attempts) -> Iterator[Attempt]:
+    """Attempts with the loops around an error unrolled: each alone, from the innermost, and then all of them.
+
+    The number of turns of a loop may be known only once a loop around it is unrolled. The loops around further errors
+    are unrolled together with it.
+    """
+    around = _loops_around(wrong, wrong.error, attempts)
+    inner = [site for e in wrong.further if _may_grow(e) for site in _loops_around(wrong, e, attempts)[:1]]
+    besides = frozenset(site for site in inner if not any(site.is_nested_with(other) for other in around))
+
+    def unroll(before: Attempt, loops: Iterable[LoopSite]) -> Attempt:
+        """An attempt with further loops unrolled; only their first turns, if these fail as ``wrong`` did."""
+        unrolled = before.loops.union(loops)
+        trial = attempts.attempt(before.facts, unrolled | besides, is_trial=True)
+        if trial.is_as_wrong_as(wrong):
+            return dataclasses.replace(before, loops=unrolled, error=trial.error, in_vain=besides)
+        return attempts.attempt(before.facts, unrolled if trial.error else unrolled | besides)
+
+    unrolled = wrong
+    for site in around:
+        unrolled = unroll(wrong, [site])
+        yield unrolled
+    if len(around) != 1:
+        unrolled = wrong
+    while loops := _loops_around(unrolled, unrolled.error, attempts):
+        unrolled = unroll(unrolled, loops)
+        yield unrolled
+
+
+def _loops_around(attempt: Attempt, error: HloBatchError | None, attempts: Attempts) -> list[LoopSite]:
+    """The loops that an error may be due to, and that an attempt has not unrolled, from the innermost.
+
+    These are the loops around the error's places, and loops over strings anywhere, up to a limit of statements.
+    """
+    assert error is not None
+    counts: dict[LoopSite, int] = {}
+    for site, count in attempts.turns.items():
+        if site.anywhere not in attempt.loops and (is_kept_as_loop(site) or any(map(site.holds, error.places))):
+            counts[site.anywhere] = max(counts.get(site.anywhere, 0), count)
+    around = list[LoopSite]()
+    times = 1
+    for site in sorted(counts, key=lambda site: site.size):
+        times *= max(counts[site], 1)
+        if times * site.size <= MOST_STATEMENTS_WRITTEN_OUT:
+            around.append(site)
+    return [site for site in around if site not in attempt.in_vain]
+
+
+def _with_a_result(tried: Sequence[Attempt], attempts: Attempts) -> Attempt:
+    """An attempt with the last remedy, if an attempt has failed because the result is None in some lanes.
+
+    Raises:
+        HloBatchError: The result is still None in some lanes, or the error is another one.
+    """
+    wrong = next((one for one in tried if one.gives_none), tried[-1])
+    assert wrong.error is not None
+    if wrong.gives_none and wrong.first is not None and not wrong.facts.all_of(HasToReturn):
+        has_to_return = Learned(WHOLE_PROGRAM, HasToReturn(wrong.first))
+        found = attempts.attempt(wrong.facts.and_also(has_to_return), wrong.loops)
+        if not found.gives_none:
+            return found
+    wrong.error.look_on = None
+    raise wrong.error
