@@ -23,10 +23,14 @@ MOST_MISTAKEN: Final = 2
 """Calls with other types that a run finds out by itself. Each takes a millisecond, for JAX begins to trace."""
 UNKNOWN: Final = object()
 """What a prepared call returns if its arguments are of another kind than those it is prepared for."""
-_NO_KEYWORDS: Final[Mapping[str, Any]] = {}
+Args = Sequence[Any]
+"""The positional arguments of a call."""
+Kwargs = Mapping[str, Any]
+"""The keyword arguments of a call."""
+_NO_KEYWORDS: Final[Kwargs] = {}
 
 
-def unknown(args: Sequence[Any], kwargs: Mapping[str, Any], *, are_alike: bool = False) -> Any:
+def unknown(args: Args, kwargs: Kwargs, *, are_alike: bool = False) -> Any:
     """The function that returns ``UNKNOWN`` for every call."""
     del args, kwargs, are_alike
     return UNKNOWN
@@ -64,7 +68,7 @@ class Kind(NamedTuple):
         is_told_by_types: Whether a call whose arguments have the same types, as JAX compares them, is of this kind.
     """
 
-    stored: Callable[[Sequence[Any], Mapping[str, Any]], Arrays]
+    stored: Callable[[Args, Kwargs], Arrays]
     is_told_by_types: bool = False
 
     def jitted(self, run: Callable[..., Any], captured: Arrays, types: Sequence[Any]) -> Callable[..., Any]:

@@ -17,7 +17,7 @@ from zoo import LOOP
 import hlobatch as hb
 from hlobatch import _jax
 from hlobatch.lowering.to_stablehlo import to_stablehlo
-from hlobatch.runtime.shortcuts import _array_type
+from hlobatch.runtime.call_keys import array_type
 from hlobatch.strategy.options import Options
 from hlobatch.strategy.plan_run import Policies, plan_run
 from hlobatch.targets.registry import target_of
@@ -298,7 +298,7 @@ def test_calls_with_arrays_are_found_again(first: Callable[[object], Callable[..
             x, steps = x / 2, steps + 1
         return {"x": x, "steps": steps, "name": "halved", "n": n}
 
-    _array_type.cache_clear()
+    array_type.cache_clear()
     first(lambda x: halvings(x)["x"])(jnp.ones(6))
     wanted = halvings(jnp.arange(6.0), n=jnp.arange(6))
     stacks = variant(threads=threads, max_stack_depth=2)
