@@ -188,7 +188,7 @@ def mapped_size(operands: Iterable[Any], axes: Iterable[Any]) -> Any:
 
 
 def mapped_first(x: Any, axis: Any, size: Any) -> Any:
-    """An operand of a batching rule as ``[size, …]``: its batch axis moved to the front, or broadcast without one."""
+    """An operand of a batching rule as ``[size, …]``; one without a batch axis is broadcast."""
     return jnp.broadcast_to(x, (size, *x.shape)) if axis is NOT_MAPPED else jnp.moveaxis(x, axis, 0)
 
 

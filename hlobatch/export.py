@@ -186,7 +186,7 @@ class Artifact:
             raise ArtifactError(f"{self.name}, an artifact, cannot be run by this XLA: {error}") from None
 
     def _run_lanes(self, lanes: LaneCode, arrays: Arrays, size: int) -> list[Any]:
-        """The same as ``_run``, by the kernel."""
+        """Run the artifact's kernel; arguments and results are those of ``_run``."""
         wanted = (aval.dtype for aval in self.exported.in_avals)
         given = [jnp.asarray(x, dtype) for x, dtype in zip(arrays, wanted, strict=True)]
         found, run = lanes.run(given, size)

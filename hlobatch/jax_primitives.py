@@ -27,7 +27,7 @@ class Costs(Enum):
 
 
 class Trait(Flag):
-    """What is true of a primitive.
+    """A property of a primitive.
 
     Attributes:
         CODE: It has a rule in ``kernels/``, which makes LLVM IR of one lane of it.

@@ -129,7 +129,7 @@ class Lowered:
 
     @property
     def _strategy(self) -> Strategy:
-        """How it runs on any platform."""
+        """The strategy for the call's number of inputs."""
         return self.plan.strategy(self.call.size)
 
     @property

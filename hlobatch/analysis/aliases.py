@@ -80,7 +80,7 @@ def check_aliases(program: Program, types: Mapping[str, Type], traced: Traced) -
     for function in program.functions:
         try:
             _Check(function, Aliases(function, types, traced, summaries), traced, summaries).run()
-        except UnsupportedSyntaxError as error:  # which may have no cause once another function is made anew
+        except UnsupportedSyntaxError as error:  # the reason for it may be gone once another function is built again
             errors.append(error)
     if errors:
         raise errors[0]

@@ -36,7 +36,7 @@ def at_its_place(error: HloBatchError, op: PrimOp, in_types: Sequence[Type]) -> 
     if error.location is UNKNOWN:
         return error.at(place_of(error, op))
     if (error.location.file, error.location.function) == (op.location.file, op.location.function):
-        return error  # in the same function, so that no call led to it
+        return error  # the error is in the operation's own function, so no call led to it
     return error.with_note(Note("called from here", op.location))
 
 

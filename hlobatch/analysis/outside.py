@@ -167,7 +167,9 @@ def _read_only(arrays: Sequence[_Array]) -> Iterator[None]:
     try:
         yield
     finally:
-        for array in sorted(arrays, key=lambda array: array.base is not None):  # views last: their base comes first
+        for array in sorted(
+            arrays, key=lambda array: array.base is not None
+        ):  # a view can be writeable only if its base is
             array.flags.writeable = True
 
 

@@ -165,7 +165,7 @@ def _search(values: Iterable[Named], *, reaches: bool, whole: Any = None, names:
 
 
 def _is_code(named: Named) -> bool:
-    """Whether an object is code or belongs to a function; it is searched before all others, however many there are."""
+    """Whether an object is code or belongs to a function; such objects are searched first, and without a limit."""
     return isinstance(named[1], (types.FunctionType, types.MethodType, types.CellType, type))
 
 
@@ -190,7 +190,7 @@ def _does_not_change(item: Any) -> bool:
 
 def _is_the_compilers(kind: Any) -> bool:
     """Whether a class or a function is one of the compiler's own."""
-    module = kind.__module__ or ""  # a function may have none
+    module = kind.__module__ or ""  # the module of a function may be None
     return module.startswith("hlobatch.") and not module.startswith("hlobatch.mcmc")
 
 
@@ -257,14 +257,14 @@ def _reaches(item: Any, names: frozenset[str] | None) -> Iterator[Named]:
     match item:
         case types.FunctionType() if _is_users(item):
             yield from _named_by(item, _names_in(item.__code__) if names is None else _globals_in(item.__code__))
-        case types.FunctionType():  # a library's, which may call functions passed to it
+        case types.FunctionType():  # library code may call functions passed to it
             yield from (("", value) for value in around(item).values() if callable(value))
         case types.MethodType():
             yield "", item.__func__
         case type():
             called = [value for name, value in vars(item).items() if names is None or _may_call(item, name, names)]
             yield from ((item.__name__, function) for value in called for function in functions_in(value))
-            kinds = (type(item), *map(type, vars(item).values()))  # the classes of descriptors, too
+            kinds = (type(item), *map(type, vars(item).values()))  # also the classes of descriptors
             yield from ((kind.__name__, kind) for kind in kinds if is_users_class(kind))
 
 

@@ -86,7 +86,7 @@ def _convolution(equation: Equation) -> float:
 
 
 def _matrix(nanoseconds: float) -> Seconds:
-    """For each element, a time that grows with the length of a row: by as much again every 30 elements."""
+    """The time of an operation on matrices: for each element, the given one, and as much again per 30 columns."""
     return lambda equation: 1e-9 * nanoseconds * _taken(equation) * (1 + equation.invars[0].aval.shape[-1] / 30)
 
 

@@ -35,6 +35,6 @@ def _moves(program: Program) -> dict[str, tuple[Any, ...]]:
         for position, op in enumerate(block.ops):
             for variable, times in Counter(op.moved).items():
                 found[variable].append((block.name, position))
-                if times > 1:  # moved several times in a row, while the rest of the group would stand still
+                if times > 1:  # the others of a group would not move as often
                     found[variable].append(variable)
     return {variable: tuple(places) for variable, places in found.items()}

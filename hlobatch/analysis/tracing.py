@@ -177,7 +177,12 @@ def told_early(op: PrimOp, in_types: Sequence[Type | None]) -> list[tuple[Site, 
             _traced(op, given, [True] * len(op.vars_out), is_in_vain=True)
     except Learned as learned:
         return [known for known in learned.facts if getattr(known[1], "is_told_early", False)]
-    except (HloBatchError, NotYet, Tried, AskedTooEarlyError):  # the last also from the text of an error
+    except (
+        HloBatchError,
+        NotYet,
+        Tried,
+        AskedTooEarlyError,
+    ):  # `AskedTooEarlyError` also while the text of an error is made
         return []
     raise AssertionError
 

@@ -498,7 +498,7 @@ def _is_named(variable: str, names: Collection[str]) -> bool:
 def _results(program: Program) -> frozenset[str]:
     """Variables that hold the program's results, which are arrays even where they are Python numbers in the code."""
     called = [site.op.function for site in CallGraph(program).sites if site.function.name == MAIN]
-    given_back = (program.function(name).vars_out[:1] for name in called)  # without the failure code
+    given_back = (program.function(name).vars_out[:1] for name in called)  # the result, without the failure code
     return frozenset(program.vars_out[:1]).union(*given_back)
 
 

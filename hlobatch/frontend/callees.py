@@ -233,7 +233,7 @@ class Callees:
             known = self.by_key.get((value, None)) if isinstance(value, types.FunctionType) else None
             return None if known is None else Called(known)
         if calls.function is value and isinstance(value, types.FunctionType) and not is_users(value):
-            return self.of_fact(calls)  # not the user's, so it is another function of the prelude
+            return self.of_fact(calls)  # no function of the user's, so it is another one of the prelude
         if is_built_in(value):
             return None  # a fact about the place gives the callee
         is_known = (calls.function, None) in self.by_key and calls.function not in self.guessed

@@ -87,7 +87,7 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         inside = meaning is None or known in math_functions.MEANINGS or known in numpy_functions.MEANINGS
         for argument in leaves_of(args, is_optional) if inside and is_any_optional() else args:
             is_there(argument, f"`{getattr(function, '__name__', function)}` of")
-    if meaning is not None and meaning.uses_items:  # the items of an iterator are not known before
+    if meaning is not None and meaning.uses_items:  # so that the items of an iterator are known
         args = tuple(list(value) if isinstance(value, Iterator) else value for value in args)
     if meaning is not None and _needs_meaning(known, meaning, args, kwargs):
         return meaning.function(*args, **kwargs)

@@ -30,7 +30,7 @@ _MOST_POWERS: Final = 4096
 
 def log2(x: Any) -> Any:
     """``math.log2`` of a float."""
-    near = jnp.log(x) / math.log(2)  # kernels have no code for the primitive that it is in some releases
+    near = jnp.log(x) / math.log(2)  # not `jnp.log2`: in some releases it is a primitive for which kernels have no code
     whole = _whole(near, *_exponents(2, x.dtype)).astype(x.dtype)
     return _between(x, near, exp2(whole), whole)
 

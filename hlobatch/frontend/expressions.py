@@ -77,7 +77,7 @@ class ExpressionLowering(WholeLowering):
 
     @property
     def conditions(self) -> ConditionLowering:
-        """What lowers its conditions."""
+        """The lowering of conditions in its expressions."""
         return ConditionLowering(self)
 
     # Expressions

@@ -149,7 +149,7 @@ class FailingLowering(RaisingLowering):
         """Note that a statement fails in some lanes and has to be tested; test it at once if its effects are seen."""
         self.untested.append(Untested(status, failing, node))
         is_seen = self.tries or (self.callee.given_back and self.has_try)
-        if is_seen or failing.surely:  # code that comes next must not run
+        if is_seen or failing.surely:  # the code behind the statement must not run
             self.test_statements()
 
     def test_statements(self) -> None:
@@ -181,7 +181,7 @@ class FailingLowering(RaisingLowering):
         """Emit code that raises the exception of one way in which a statement failed."""
         kind, arguments = one.failing.failures[way]
         around = self.tries
-        if issubclass(kind, LimitError):  # it is no exception of Python's, so that no handler catches it
+        if issubclass(kind, LimitError):  # a limit is no exception in Python, so no handler catches it
             self.tries = ()
         self.record(self._raised(kind, arguments, one.node), kind, one.node)
         self.tries = around

@@ -153,7 +153,7 @@ def follow(site: Site, function: Any, /, *args: Any, **kwargs: Any) -> Any:
     if is_spread(args):
         raise refusal() if target is None else Learned(site, target)
     if function is functools.partial:
-        return jax.tree_util.Partial(*args, **kwargs)  # which may hold values that differ between lanes
+        return jax.tree_util.Partial(*args, **kwargs)  # the arguments may differ between lanes
     if (own := standing_in(function, args, kwargs)) is not None:
         check_grows(function, own, args)
         assert target is not None
@@ -189,7 +189,7 @@ def _made(site: Site, target: Calls, kind: type, args: tuple[Any, ...], kwargs: 
             raise
         except Exception as error:
             if not is_of_tracing(error) or any_optional((args, kwargs)):
-                raise  # objects that link to one another have a type each, in turns that are written out
+                raise  # once the turns are unrolled, each of the linked objects has a type of its own
             has_changed(known)  # undoes the changes
             raise Learned(site, target) from error
 
@@ -238,7 +238,7 @@ def _traced_call(site: Site, target: Calls, function: Any, args: tuple[Any, ...]
             refuse_generator(part.item)
         raise Learned(site, target)  # the function that called this one has to see the change
     if changes_chosen():
-        raise Learned(site, target)  # the item that it is has to change
+        raise Learned(site, target)  # the chosen item has to change, too
     if isinstance(function, types.MethodType) and count_of_failures() > failures:
         raise Learned(site, target)  # the object may be half changed when it fails
     return result

@@ -49,7 +49,9 @@ class _Meanings(Meanings):
                 return node
         new = with_parts(node, self._within(node)._rewritten)
         if isinstance(node, (ast.If, ast.While, ast.IfExp, ast.Assert)) and new is not node:
-            new.test = helper("__hb_decided", [new.test], node.test)  # its source location is that of the test
+            new.test = helper(
+                "__hb_decided", [new.test], node.test
+            )  # the source location of the call is that of the test
         new = _gone_over(new, node)
         return self._as_meant(new, node)
 
@@ -99,7 +101,7 @@ def code_of(function: types.FunctionType, source: Source | None = None) -> types
             return function.__code__
         try:
             _CODES[function] = _code_as_meant(source or source_of(function))
-        except HloBatchError:  # its source cannot be found, or it calls ``locals()`` or the like
+        except HloBatchError:  # the source cannot be found, or the function calls ``locals()`` or the like
             _CODES[function] = function.__code__
     return _CODES[function]
 

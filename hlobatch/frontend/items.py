@@ -204,7 +204,7 @@ def gathered(items: Sequence[Any], index: Any) -> Any:
     if any(treedef != flat[0][1] for _, treedef in flat) or any_optional(items):
         return chosen(items, jnp.clip(index, 0, len(items) - 1))
     values = [leaf for leaves, _ in flat for leaf in leaves]
-    if are_of_one_dtype(values):  # one array of all numbers, and one read from it
+    if are_of_one_dtype(values):  # all numbers in one array, from which one is read
         count = len(flat[0][0])
         found = read_at(as_one(values), nearest([index], (len(items), count)), count)
         result = unboxed(jax.tree.unflatten(flat[0][1], in_parts(found)))

@@ -230,7 +230,7 @@ def check_same_key(value: Any, turn: Any, count: Any, key: Any) -> None:
     """
     now = length(value) if isinstance(value, (dict, Table)) else 0
     if type(now) is int and (now == 0 or now != count):
-        return  # no dict, or its size is checked elsewhere
+        return  # this is no dict, or another check covers its size
     is_same = equal(key_at(value, turn), key)
     if is_same is False:
         raise UnsupportedSyntaxError(

@@ -383,7 +383,7 @@ class ForLowering:
             self.lowering.in_turns.add(self.lowering.site(node))
 
     def _iterated(self, value: ast.expr, node: ast.expr) -> ast.expr:
-        """What the loop goes over; an object of the user's may have a generator."""
+        """The expression of the iterable; for an object of the user's, that of its generator, if it has one."""
         if node is not self.node.iter:
             return value
         site = ast.copy_location(self.lowering.constant(self.lowering.site(node)), node)

@@ -371,7 +371,7 @@ def _with_possible_items(node: Any) -> Any:
             names.append(read)
     there = ast.copy_location(ast.Tuple(names, ast.Load()), node)
     value = node.elt
-    if any(isinstance(child, ast.NamedExpr) for child in ast.walk(value)):  # its name would be the lambda's own
+    if any(isinstance(child, ast.NamedExpr) for child in ast.walk(value)):  # the name would be local to the lambda
         item = helper("__hb_possible_now", [there, value], value)
     else:
         item = helper("__hb_possible", [there, _later(value)], value)

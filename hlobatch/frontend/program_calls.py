@@ -115,7 +115,7 @@ class CallLowering:
             values[name] = self._place(value, callee) if isinstance(value, _PARTS) else value
         if expected is not None:
             known = {name: value for name, value in zip(written, evaluated, strict=False) if is_given(value)}
-            given = {**values, **known}  # what may raise is in a variable, since nothing tests what a trial raises
+            given = {**values, **known}  # variables hold arguments that may raise, since no test follows a trial
             self.function.expect(expected, tried(node, expected.calls, callee.source.signature, given), node)
         return {**dict(zip(callee.captured, evaluated[len(values) :], strict=True)), **values}
 
@@ -160,7 +160,7 @@ class CallLowering:
             other = None if parameter in callee.captured else rebinding(callee.source.node, parameter)
             if other is not None:
                 raise self._rebound(callee, parameter, other, node)
-            if not isinstance(root, ast.Name):  # a value without a name is not read after the call
+            if not isinstance(root, ast.Name):  # the value has no name by which it could be read after the call
                 found.append((self.function.temporary(), None))
                 continue
             if root.id not in self.function.local and not root.id.startswith(TEMPORARY):

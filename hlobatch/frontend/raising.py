@@ -146,7 +146,7 @@ class RaisingLowering(ExpressionLowering):
 
     def told(self, callee: Callee) -> tuple[str, ...]:
         """The variables that receive the failure code and details of a call."""
-        if callee.always_raises:  # no test of them is needed
+        if callee.always_raises:  # the failure code is known, and needs no test
             return _RAISED
         return (FAILURE, DETAILS) if callee.raises else ()
 

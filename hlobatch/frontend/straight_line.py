@@ -70,7 +70,7 @@ class StraightLineLowering(abc.ABC):
         self.blocks = BlockBuilder()
         self.path: tuple[int, ...] = ()
         self.drawn: tuple[Any, ...] = ()  # the generators whose statements are being lowered, the innermost last
-        self.in_turns = set[Site]()  # calls of what may be a generator, the loops over which may change what it reads
+        self.in_turns = set[Site]()  # calls of generators whose loops may change what the generator reads
         self.constants: dict[str, Any] = {}
         self._temporaries = 0
         self._functions: dict[int, ast.expr] = {}  # functions of calls; an attribute among them is no property

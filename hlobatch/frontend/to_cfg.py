@@ -72,7 +72,7 @@ class FunctionLowering(FailingLowering):
         try:
             return lowering.function()
         finally:
-            lowering.blocks.before_end = None  # it refers to the lowering, which is freed at once without it
+            lowering.blocks.before_end = None  # breaks a circle of references, so that the lowering is freed at once
 
     def function(self) -> Function:
         """Lower the whole function."""

@@ -153,7 +153,9 @@ def _with_main(callee: Callee, functions: tuple[Function, ...]) -> Program:
     location = callee.source.definition
     parameters = tuple(f"{MAIN}.{name}" for name in parameter_names(callee.source))
     failure = ("$failure", "$details") if callee.raises else ()
-    changed = tuple(f"$changed_{name}" for name in callee.given_back)  # callers of a batch do not see them
+    changed = tuple(
+        f"$changed_{name}" for name in callee.given_back
+    )  # callers of a batched function do not see these results
     given_back = tuple(f"{MAIN}.{name}" for name in ("$result", *changed, *failure))
     result = tuple(f"{MAIN}.{name}" for name in ("$result", *failure))
     call = FunctionCallOp(callee.name, parameters, given_back, location=location)

@@ -44,7 +44,7 @@ def as_meant(function: Any, args: Any = ()) -> Callable[..., Any]:
             return function
         return as_it_means(function)
     if isinstance(function, type):
-        return function  # its methods have been given their code (``analysis/own_code.py``)
+        return function  # the methods of a class have been given their code (``analysis/own_code.py``)
     own = getattr(type(function), "__call__", None)  # noqa: B004  # that of the class, as a function
     if isinstance(own, types.FunctionType) and not isinstance(function, type) and is_users(own):
         return functools.partial(as_it_means(own), function)

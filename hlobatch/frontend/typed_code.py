@@ -79,7 +79,7 @@ def _input() -> str | None:
     try:
         status = os.fstat(0)
         return os.pread(0, status.st_size, 0).decode() if stat.S_ISREG(status.st_mode) else None
-    except (OSError, ValueError, AttributeError):  # closed, or no text, or a system without `pread`
+    except (OSError, ValueError, AttributeError):  # the file is closed or holds no text, or the system has no `pread`
         return None
 
 

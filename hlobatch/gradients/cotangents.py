@@ -101,7 +101,7 @@ def with_cotangents(
     main, *others = (Ways(variables, function) for function in program.all_functions)
     again = recomputed(program)
     forward = [ways.forward() for ways in others]
-    if program.effects:  # their plain copies have had these effects
+    if program.effects:  # the functions without derivatives have had these effects
         forward = [silent(function) if function.name in again else function for function in forward]
     functions = (*forward, *(ways.backward() for ways in others), *plain_copies(variables, again))
     made = program.replace(functions=functions).with_functions({MAIN: main.both(inputs, outputs)})

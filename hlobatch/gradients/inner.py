@@ -282,7 +282,7 @@ class _Inner:
         one, pair = self.new_name(f"{name}.$one"), self.new_name(f"{name}.$back")
         self.types |= {one: tensor(number.dtype), pair: self.types[back.vars_out[0]]}
         ones = [primitive(lambda: [jnp.ones((), number.dtype)], (), [one], self.types, "1.0", op)]
-        given = [one] if found.outputs else []  # none if the result does not depend on the inputs
+        given = [one] if found.outputs else []  # no results if the value does not depend on the inputs
         call = FunctionCallOp(
             back.name,
             (*self.function.vars_in, *given),

@@ -112,7 +112,9 @@ class Ways:
         function, variables = self.function, self.variables
         taken = tuple(map(variables.bar, variables.with_bars(function.vars_out)))
         given = variables.with_bars(function.vars_in)
-        results = [variables.like(a, f"{a.variable}:back{a.place}") for a in given]  # variables that no call saves
+        results = [
+            variables.like(a, f"{a.variable}:back{a.place}") for a in given
+        ]  # new variables, so that no call has to save them
         known = set(self._before[function.graph.enter_block().name])
         pairs = list(zip(results, given, strict=True))
         ops = self._zeros([name for name, a in pairs if a not in known], function)

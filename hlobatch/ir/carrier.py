@@ -39,7 +39,7 @@ class Carrier(Value):
         return bool(self)
 
     def __hash__(self) -> int:
-        raise TypeError("unhashable type: 'Tracer'")  # as other values that differ between lanes
+        raise TypeError("unhashable type: 'Tracer'")  # the message for other values that differ between lanes
 
 
 def _refusal(name: str) -> Callable[..., Any]:

@@ -41,7 +41,7 @@ class Choice(Carrier):
         object.__setattr__(self, "hb_objects", objects)
 
     def hb_known(self, known: Callable[[Any], Any]) -> Any:
-        del known  # the objects are Python's own
+        del known  # the objects are Python objects already
         return self.hb_objects[int(self.hb_index)]
 
     @property

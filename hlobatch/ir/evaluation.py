@@ -221,12 +221,12 @@ class _Substitution:
 
 
 def _standing_for(atoms: Iterable[Atom], others: Mapping[Any, Any]) -> list[Any]:
-    """What stands for atoms of some code where that is called."""
+    """The values of a caller in place of atoms of the code that it calls."""
     return [others.get(atom, atom) if is_variable(atom) else atom for atom in atoms]
 
 
 def _folded(equation: Equation, operands: Sequence[Any]) -> list[Any]:
-    """What JAX makes of an equation whose operands are known as it traces it.
+    """The literals that JAX computes while it traces an equation whose operands are known.
 
     Raises:
         _NotSubstitutedError: No literals.

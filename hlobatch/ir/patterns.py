@@ -33,7 +33,7 @@ def are_alike(pattern: Any, *others: Any) -> bool:
     """Whether pytrees have the same structure one level down, so that their parts correspond."""
     try:
         structures = [opened(one)[1] for one in (pattern, *others)]
-    except ValueError:  # a dict whose keys have no order, which no type has
+    except ValueError:  # a dict whose keys have no order is in no type
         return False
     return all(structure == structures[0] for structure in structures)
 

@@ -256,7 +256,7 @@ def tensor(dtype: DType, shape: tuple[int, ...] = ()) -> Type:
 
 
 def grouped(tensors: Iterable[_Tensor], types: Iterable[Type]) -> list[list[_Tensor]]:
-    """Tensors in a row, grouped by the type that they belong to."""
+    """The tensors of several types, one after the other, divided into a list for each type."""
     supply = iter(tensors)
     return [[next(supply) for _ in type_.tensor_leaves] for type_ in types]
 

@@ -60,7 +60,7 @@ RULES: Final = tuple(line.split("``")[1] for line in (__doc__ or "").splitlines(
 
 
 def verify(program: Program) -> Program:
-    """The same program.
+    """Check a program, and return it unchanged.
 
     Raises:
         VerificationError: A rule is broken; the message prints the block with the faulty operation marked.

@@ -328,9 +328,9 @@ class Body:
             "captured": "noalias readonly",
             "in": "noalias readonly",
             "shared": "noalias readonly",
-            "begun": "",  # zeroed memory of the results of sums, which is written
+            "begun": "",  # zeroed memory for the results of sums, which the kernel writes
             "answer": "noalias readonly",
-            "before": "",  # the memory of results as it was before, which is that of the results
+            "before": "",  # the results as they were before, in the memory of "out"
             "out": "noalias",
             "told": "noalias",
         }

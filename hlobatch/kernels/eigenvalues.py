@@ -101,7 +101,7 @@ def _rotate(a: Array, rows: Array, p: Index, q: Index, n: int) -> None:
     """Rotate rows p and q so that ``a[p, q]`` becomes zero, by the smaller of the two angles that do."""
     e, common = a.e, a[p, q]
     one = common.like(1)
-    cotangent = (a[q, q] - a[p, p]) / (common + common)  # of twice the angle of the rotation
+    cotangent = (a[q, q] - a[p, p]) / (common + common)  # cotangent of twice the angle of the rotation
     size = one / (cotangent.abs() + (cotangent * cotangent + one).sqrt())
     tangent = size.with_sign_of(cotangent)
     cosine = one / (tangent * tangent + one).sqrt()

@@ -34,7 +34,7 @@ class Directory:
         """Add the address of a kernel's record under a key other than 0."""
         self._records[key] = record
         if 4 * len(self._records) > len(self._tables[-1]):
-            self._make(len(self._tables[-1]) - 1)  # twice as many
+            self._make(len(self._tables[-1]) - 1)  # a table of twice the size
         else:
             self._place(self._tables[-1], key, record)
 

@@ -45,7 +45,7 @@ _STRUCTS: Final[dict[str, Any]] = {
     "XLA_FFI_Buffer": Buffer,
     "XLA_FFI_Api_Version": Version,
     "XLA_FFI_Metadata": Metadata,
-    "XLA_FFI_(?:Extension_Base|InternalExtension)": ExtensionBase,  # its names until JAX 0.11, and since then
+    "XLA_FFI_(?:Extension_Base|InternalExtension)": ExtensionBase,  # two names: until JAX 0.11, and from then on
     "XLA_FFI_Metadata_Extension": MetadataExtension,
     "XLA_FFI_Scalar": Scalar,
     "XLA_FFI_Api": Api,

@@ -36,7 +36,9 @@ def _reduction(combine: str, first: Callable[[Any], Any]) -> Rule:
         ((dtype, shape),) = out
         x, axes = values[0], list(p["axes"])
         kept = [k for k in range(len(x.shape)) if k not in axes]
-        total = FLOAT32 if is_short_float(dtype) and combine == "add" else dtype  # sums of short floats round once
+        total = (
+            FLOAT32 if is_short_float(dtype) and combine == "add" else dtype
+        )  # sums of short floats are rounded once, at the end
 
         def element(index: list[Index]) -> str:
             def joined(one: str, other: str) -> str:

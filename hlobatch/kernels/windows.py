@@ -174,7 +174,7 @@ def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
     x, indices = values
     numbers = p["dimension_numbers"]
     offset_axes, window = list(numbers.offset_dims), list(p["slice_sizes"])
-    if len(window) < len(x.shape):  # the axis of a key's words is in every window
+    if len(window) < len(x.shape):  # every window has the axis of a key's words
         offset_axes, window = [*offset_axes, len(shape) - 1], [*window, x.shape[-1]]
     gone = {*numbers.collapsed_slice_dims, *numbers.operand_batching_dims}
     windows = Windows(

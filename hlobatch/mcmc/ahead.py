@@ -76,5 +76,5 @@ def compile_ahead(
 
 
 def _type(dtype: DType, *shape: int) -> ArrayLike:
-    """What JAX takes in place of an array of a dtype and a shape."""
+    """An array of a dtype and a shape, without its values."""
     return jax.ShapeDtypeStruct(shape, dtype)

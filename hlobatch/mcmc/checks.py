@@ -40,7 +40,7 @@ def checked_count(name: str, value: Any, least: int, most: float = math.inf) -> 
 
 
 def _rounded(name: str, value: Any) -> str:
-    """What to write in place of a count that is no whole number."""
+    """The help for a count that is no whole number."""
     example = round(value) if isinstance(value, float) and math.isfinite(value) else 4
     return f"write a number without a point: {name}={example}."
 

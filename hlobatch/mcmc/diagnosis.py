@@ -186,7 +186,7 @@ def _normal_scores(draws: Floats) -> Floats:
 
 @functools.lru_cache(maxsize=4)
 def _scores_of_half_ranks(count: int) -> Floats:
-    """The normal scores of the ranks 1, 1.5, 2 … among so many draws.
+    """The normal scores of the ranks 1, 1.5, 2 … among `count` draws.
 
     They are computed in Python: SciPy's function is faster, but its import takes ten times as long as this.
     """

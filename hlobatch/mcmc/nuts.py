@@ -115,7 +115,7 @@ class Walk(NamedTuple):
     sample: Point  # one of the leaves of this doubling, drawn by weight
     log_weight: Array  # the log weight of all leaves of this doubling
     subtree: Subtree  # the one finished last
-    stopped: Array  # the walk diverged or turned
+    stopped: Array  # whether the walk diverged or turned
     tally: Tally
 
 

@@ -152,7 +152,7 @@ def _spread(constraints: PyTree, tree: PyTree, where: str) -> list[Bijector]:
         unknown = [key for key in constraints if key not in tree]
         if unknown:
             raise ArgumentError(f"{where} names {unknown[0]!r}, and the parameters are {', '.join(map(repr, tree))}.")
-        keys = sorted(tree)  # as JAX orders the items of a dict
+        keys = sorted(tree)  # the order in which JAX flattens a dict
         return [b for key in keys for b in _spread(constraints.get(key), tree[key], f"{where}[{key!r}]")]
     if callable(constraints):
         name = getattr(constraints, "__name__", "it")

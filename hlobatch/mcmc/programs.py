@@ -178,7 +178,7 @@ def what_to_keep(
     """
 
     def taken(position: Array) -> PyTree:
-        tree, _ = parameters.at(position)  # gradients may follow it
+        tree, _ = parameters.at(position)  # a row may hold a gradient behind the position
         return tree if postprocess is None else postprocess(tree)
 
     like = jax.eval_shape(taken, jax.ShapeDtypeStruct((parameters.dim,), parameters.dtype))

@@ -221,7 +221,7 @@ def _shown(value: Any) -> str:
 def _cured_by(
     point: Point, chain: int, other: int, parameters: Parameters, evaluate: Callable[[PyTree], Point]
 ) -> tuple[str, ...]:
-    """The parameter whose value in a chain that can start would let the other one start; empty if there is no such."""
+    """The parameter whose value in a chain that can start would let the other one start; empty if there is none."""
     start = 0
     for name, size in zip(parameters.names, parameters.sizes, strict=True):
         here = slice(start, start + size)

@@ -115,7 +115,7 @@ def _mapped(path: Path, shape: tuple[int, ...], dtype: np.dtype[Any], *, is_begu
     longer = path.with_suffix(".new")
     array: NDArray[Any] = np.lib.format.open_memmap(longer, mode="w+", dtype=dtype, shape=shape)
     array[:, : before.shape[1]] = before
-    longer.replace(path)  # of which the array is a mapping already
+    longer.replace(path)  # the array stays a mapping of this file
     return array
 
 

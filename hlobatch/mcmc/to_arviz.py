@@ -32,7 +32,7 @@ def to_arviz(draws: PyTree, stats: Mapping[str, NDArray[Any]], **kwargs: Any) ->
         jax.tree_util.keystr(path, simple=True, separator=".") or "position": np.asarray(leaf) for path, leaf in paths
     }
     groups = {"posterior": posterior, "sample_stats": dict(stats)}
-    from_dict: Any = arviz.from_dict  # which has other parameters from 1.0 on
+    from_dict: Any = arviz.from_dict  # its parameters differ from ArviZ 1.0 on
     if int(arviz.__version__.partition(".")[0]) >= 1:
         return from_dict(groups, **kwargs)
     return from_dict(**groups, **kwargs)

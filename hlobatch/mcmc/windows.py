@@ -40,7 +40,7 @@ def windows(warmup: int) -> tuple[Window, ...]:
         return (Window(int(0.15 * warmup), warmup - int(0.1 * warmup)),)
     found, start, size, end = [], FIRST, WINDOW, warmup - LAST
     while start < end:
-        if start + 3 * size > end:  # the next one, twice as long, would not fit
+        if start + 3 * size > end:  # the next window, twice as long, would not fit
             size = end - start
         found.append(Window(start, start + size))
         start += size

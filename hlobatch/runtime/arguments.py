@@ -151,7 +151,7 @@ class Binder:
         return Call(tuple(types), frozenset(shared), tuple(arrays), tuple(along), size, changing, is_fixed)
 
     def _parameters(self, given: Collection[str]) -> str:
-        """What a call that does not fit should look at: the parameters, and which keywords are options instead."""
+        """Help for a call that does not fit: the parameters, and the keywords that are options of ``hb.batch``."""
         options = [f"{name}=" for name in given if name in OPTIONS and name not in self.signature.parameters]
         also = f" {' and '.join(options)} may be given to hb.batch, which makes the function." if options else ""
         return f"its parameters are {self.signature}.{also}"

@@ -131,7 +131,9 @@ def run(plan: Plan, captured: Arrays, inputs: Arrays, like: Plan) -> list[Any]:
     if any(map(is_tracer, (*captured, *inputs))):
         return run_within(plan, inputs, with_captured(plan, like, captured))
     size = plan.batch_size(inputs)
-    avals = log_avals(plan, size) if plan.has_effects else []  # empty: the run carries out its effects itself
+    avals = (
+        log_avals(plan, size) if plan.has_effects else []
+    )  # empty logs, since the run carries out its effects itself
     logs = [np.zeros(a.shape, a.dtype) for a in avals]
     return [*at_once(plan, inputs), np.int32(0), np.zeros(size, np.int32), *logs]
 
@@ -362,7 +364,7 @@ def _with_cotangents(error: Stopped, plan: Plan, made: Cotangents, inputs: Array
     if error.outputs is None:
         return _of_the_whole(error, plan, inputs)
     result, bars = error.outputs
-    if made.inputs and len(bars[0]) < plan.batch_size(inputs):  # the error is that of one part
+    if made.inputs and len(bars[0]) < plan.batch_size(inputs):  # the error is about one part of the batch
         return _of_the_whole(error, plan, inputs)
     rows = np.asarray(error.unfinished, int)
     finished = [jnp.asarray(x).at[rows].set(0) for x in bars]

@@ -100,7 +100,7 @@ class DeviceKernel:
         entries, stacks = frames.entries
         processor = self.form.processor
         lanes = self.target.lanes_for(size, stacks + self.module.local_bytes, processor)
-        lanes = max(lanes, size) if self.shape.errands else lanes  # a lane that leaves the kernel keeps its memory
+        lanes = max(lanes, size) if self.shape.errands else lanes  # lanes that leave the kernel keep their memory
         table = tuple((int(begin), int(count)) for begin, count in entries)
         return Grid(size, lanes, table, stacks, self.module.local_bytes, turns, processor.threads_per_lane)
 

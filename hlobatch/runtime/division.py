@@ -276,7 +276,7 @@ class Division:
             return list(self.plan.executable(key, make)(np.int32(number), *operands))
 
     def output(self, room: Room, number: int, operands: Arrays, state: Arrays) -> list[Any]:
-        """What a part that stands so gives back, as if it had just run."""
+        """The results of a part in a given state, in the form in which a stretch returns them."""
         layout = self.layout(room)
 
         def give(*given: Any) -> list[Any]:
@@ -291,7 +291,7 @@ class Division:
 
         with self.plan.as_typed():
             found = self.plan.executable(self._key_of(room, "output"), make)(np.int32(number), *operands, *state)
-            return [*found, *map(jnp.array, state)]  # a stretch takes these for its own
+            return [*found, *map(jnp.array, state)]  # copies, since a stretch reuses the memory of its arguments
 
     def _key_of(self, room: Room, what: str) -> Any:
         return (self.threads, self.size, default_device(), self.devices, room, self.stats, what)
@@ -315,7 +315,7 @@ class Division:
         told = fates.told_by(layout)
         slots = {slot: x for slot, x in zip(layout.slots, state, strict=True) if slot in told}
         tell = self.plan.executable(self._key_of(room, "status"), lambda: jax.jit(partial(fates.of_inputs, layout)))
-        return np.asarray(tell(slots))  # only these slots: the other arrays may have been donated
+        return np.asarray(tell(slots))  # no other slots are read: their arrays may have been donated
 
     def logged(self, room: Room, number: int, output: Arrays) -> tuple[list[Entry], bool]:
         """The log entries of a part's lanes, with numbers of inputs in the whole batch, and whether a log is full."""

@@ -91,7 +91,7 @@ def prepared(plan: Plan, inputs: Sequence[Any], kind: Kind = ARRAYS) -> Prepared
 
 
 def _prepared_loop(plan: Plan, inputs: Sequence[Any], kind: Kind) -> Prepared:
-    """The same as ``prepared``, for a plan that runs in XLA's loop."""
+    """``prepared``, for a plan that runs in XLA's loop."""
     division, is_stored = divide(plan, inputs), plan.out_type.is_stored_as_it_is
     is_slow = plan.options.is_watched or division.threads > 1 or plan.has_effects
     if is_slow or (division.may_stop and not is_stored):
@@ -102,7 +102,7 @@ def _prepared_loop(plan: Plan, inputs: Sequence[Any], kind: Kind) -> Prepared:
 
 
 def _without_stop(plan: Plan, inputs: Sequence[Any], kind: Kind, entry: Callable[..., Any]) -> Prepared:
-    """The same for a run that cannot stop before its end, so that nothing is to be checked."""
+    """``prepared``, for a run in XLA's loop that cannot stop before its end, so that nothing has to be checked."""
     captured, is_stored = plan.captured, plan.out_type.is_stored_as_it_is
     inner = plan.out_type.treedef.unflatten if is_stored else list
     types = types_of(inputs)
@@ -132,7 +132,7 @@ def _without_stop(plan: Plan, inputs: Sequence[Any], kind: Kind, entry: Callable
 
 
 def _prepared_kernel(plan: Plan, inputs: Sequence[Any], kind: Kind) -> Prepared:
-    """The same as ``prepared``, for a plan that runs as a kernel."""
+    """``prepared``, for a plan that runs as a kernel."""
     out_type = plan.out_type
     is_here = plan.programs.policies.target.is_host and is_called_so()
     if plan.has_effects or plan.options.is_watched or any(looked_for()) or not is_here:
@@ -233,7 +233,7 @@ def trace(plan: Plan, inputs: Sequence[Any], captured: Sequence[Any] | None = No
     if plan.batch_size(inputs) == 0:
         return [jnp.zeros(a.shape, a.dtype) for a in plan.result_avals(0)]
     if plan.options.dispatch in KERNELS:
-        check_kernel(plan)  # or the error that says why there is none
+        check_kernel(plan)  # raises the reason if there is no kernel
     outputs = run_within(plan, inputs, captured)
     end = plan.result_arrays + 2
     if plan.has_effects:

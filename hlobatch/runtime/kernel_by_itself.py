@@ -48,7 +48,7 @@ def by_itself(plan: Plan, inputs: Arrays, user_value: Callable[[Arrays], Any], k
 
     def call(args: Sequence[Any], kwargs: Mapping[str, Any], *, are_alike: bool = False) -> Any:
         nonlocal is_asked
-        known = entry  # which another thread may change
+        known = entry  # another thread may change `entry`
         if known is None or not (is_asked or are_alike):
             return UNKNOWN
         before = stopped[0]

@@ -125,7 +125,9 @@ def runner_of(plan: Plan, inputs: Arrays, *, counts: bool = False) -> KernelRunn
     target, size = plan.programs.policies.target, plan.batch_size(inputs)
     if target.is_host:
         return KernelRunner.of(plan, inputs, counts=counts)
-    kernel = device_kernel(plan, target, counts=counts, turns=not counts)  # a restart would count twice
+    kernel = device_kernel(
+        plan, target, counts=counts, turns=not counts
+    )  # no turns while counting: a lane that is started again would be counted twice
     make: Any = lambda: DeviceRunner(kernel, size, form_of(plan, size).reason)  # noqa: E731
     found: Any = plan.executable(("device runner", kernel, size), make)
     assert isinstance(found, DeviceRunner)
@@ -195,7 +197,7 @@ def _judged(plan: Plan) -> Verdict:
     verdict = target.judge(plan.programs.of_a_lane)
     if options.max_steps is None:
         return verdict
-    return verdict._replace(few=0)  # the steps of a lane by itself are others
+    return verdict._replace(few=0)  # a lane that runs by itself takes other steps
 
 
 def _made(shape: Shape, *, counts: bool, sums: bool) -> Any:

@@ -71,4 +71,4 @@ def _leave() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_at_work.clear)  # none of these threads is there
+    os.register_at_fork(after_in_child=_at_work.clear)  # a child process has none of these threads

@@ -150,7 +150,7 @@ class RunState:
 
     @property
     def is_done(self) -> bool:
-        """Whether only ``finish`` is left to do: each input has ended, or waits for memory that there is not."""
+        """Whether only ``finish`` is left to do: each input has ended, or waits for memory that cannot be had."""
         return not self.kind.is_left or standing(self).is_over
 
     def with_arrays(self, arrays: Mapping[str, Any]) -> RunState:

@@ -32,7 +32,7 @@ def _limits() -> Iterator[int]:
         try:
             left = limit()
         except (ImportError, OSError, ValueError, KeyError, AttributeError):
-            continue  # another system, or one without such a limit
+            continue  # this system has no such limit
         if left is not None:
             yield left
 

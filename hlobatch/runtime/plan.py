@@ -125,7 +125,7 @@ class Plan:
     _kept: weakref.WeakValueDictionary[str, Executables] = field(default_factory=weakref.WeakValueDictionary)
 
     def __repr__(self) -> str:
-        return f"Plan({self.name})"  # a jaxpr that calls it prints it
+        return f"Plan({self.name})"  # short, since jaxprs print the plans that they call
 
     def as_typed(self) -> Any:
         """A context in which 64-bit types are on or off as they were when the program was typed."""
@@ -152,7 +152,7 @@ class Plan:
 
     @cached_property
     def summed_results(self) -> tuple[int, ...]:
-        """The positions of these sums among the result arrays; they have no axis of inputs there."""
+        """The positions of ``summed`` among the result arrays; these have no axis of inputs."""
         if not self.summed:
             return ()
         program = self.programs.machine
@@ -160,7 +160,7 @@ class Plan:
         return tuple(k for k, v in enumerate(places) if v in self.summed)
 
     def strategy(self, inputs: Any) -> Strategy:
-        """How a batch of so many inputs runs."""
+        """The strategy for a number of inputs."""
         if inputs not in self._strategies:
             self._strategies[inputs] = plan_run(self.programs.policies, inputs)
         return self._strategies[inputs]
@@ -170,11 +170,11 @@ class Plan:
         return {}
 
     def layout(self, strategy: Strategy, depth: int, **how: bool) -> Layout:
-        """The state of a run with so many frames per stack; ``how`` are attributes of ``Layout`` on how it ends."""
+        """The state of a run with ``depth`` frames per stack; ``how`` are attributes of ``Layout`` on how it ends."""
         return self.states.layout(strategy, depth, **how)
 
     def layout_here(self, strategy: Strategy, depth: int, **how: bool) -> Layout:
-        """The same of a run on the machine that JAX runs on."""
+        """``layout``, for the machine that JAX runs on."""
         return self.layout(strategy, depth, holds_stacks=self.programs.policies.target.holds_stacks, **how)
 
     @cached_property

@@ -141,7 +141,7 @@ def _run_lowering(
             return lower_for_one_device(ctx, call_of_kernel(ctx, plan, size), operands)
     if plan.has_effects and is_for_export(ctx):
         raise no_effects_in_files(plan)
-    if strategy is None:  # where lanes log anything it was said already what their logs are like, which come behind
+    if strategy is None:  # with effects, it is given, since the types of logs follow from it
         strategy = plan.strategy(inputs)
     ending = {"grows": room.grows, "stretches": keep_state and plan.may_be_endless, "drains": keep_state}
     (platform,) = lowering_platforms(ctx)

@@ -65,7 +65,7 @@ class Programs:
     def lowered(self) -> Program:
         """The program with explicit stacks, its blocks in the order in which they are run."""
         if self.policies.policy.schedule == "earliest":
-            return self.in_program_order  # that order is the schedule
+            return self.in_program_order  # this schedule needs the order of the program
         return ordered_program(self.in_program_order)
 
     @cached_property

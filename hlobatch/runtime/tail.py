@@ -66,7 +66,7 @@ class Tail:
         return int(self.narrowing.narrow.lanes)
 
     def __call__(self, part: Any, *operands: ArrayLike) -> list[Any]:
-        """The part's output, given its number, the whole batch, the state and the number of turns."""
+        """The output of a part of the batch, given its number, the whole batch, the state and the number of turns."""
         plan, wide, narrow = self.plan, self.narrowing.wide, self.narrowing.narrow
         supply = iter(operands)
         captured = list(islice(supply, len(plan.captured)))

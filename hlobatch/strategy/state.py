@@ -37,7 +37,7 @@ class States:
         return constants.constants(self.program) if self.options.optimizations.tables else frozenset()
 
     def layout(self, strategy: Strategy, depth: int, **how: bool) -> Layout:
-        """The state of a run with so many frames per stack; ``how`` are attributes of ``Layout`` on how it ends."""
+        """The state of a run with ``depth`` frames per stack; ``how`` are attributes of ``Layout`` on how it ends."""
         return Layout(
             program=self.program,
             inputs=strategy.inputs,

@@ -132,7 +132,7 @@ class LaneCosts:
         return self.loop.of_computed(work) * idle + self.loop.of_moved(work)
 
     def in_step(self, work: Work, blocks: int) -> float:
-        """The same cost if operands and results stayed in registers, as they do for lanes that diverge little."""
+        """The cost as of ``of_loop`` if operands and results stayed in registers, as in lanes that diverge little."""
         ratio = IN_VECTORS / self.loop.number
         kept = self.loop._replace(number=IN_VECTORS, function=ratio * self.loop.function)
         return replace(self, loop=kept).of_loop(work, blocks)

@@ -199,7 +199,7 @@ class _Converter:
         return None
 
     def _ways_out(self, block: Block, name: str, ends: Sequence[str]) -> Iterator[_Side]:
-        """The side of a branch for each of ``ends`` that can be its join point: it leads there, or returns the same."""
+        """The side of a branch for each of ``ends`` to which it leads, or which returns what the side returns."""
         side = self._side(block, name)
         if side.join in ends:
             yield side

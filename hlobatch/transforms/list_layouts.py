@@ -82,7 +82,7 @@ def _merged(items: list[int | None], tree: Any) -> Any:
         items.append(None)
         return tree
     leaves = _leaves(tree)
-    if isinstance(tree, Growing):  # its items are stored in an array already
+    if isinstance(tree, Growing):  # the items of a growing list are stored in an array already
         items += [None] * len(leaves)
         return tree
     if _is_list_of_numbers(tree, leaves):

@@ -106,7 +106,7 @@ def thread_jumps(graph: ControlFlowGraph, stacked: Collection[str] = ()) -> Cont
         if isinstance(terminator, PushGotoOp):
             if returns_for(block, terminator):
                 return GotoOp(final(terminator.goto_block), location=terminator.location)
-            # HALT is no block that a call could return to
+            # A call cannot return to HALT, which is no block
             return terminator.retarget(lambda name: name if final(name) == HALT else final(name))
         terminator = terminator.retarget(final)
         if isinstance(terminator, BranchOp) and terminator.true_block == terminator.false_block:

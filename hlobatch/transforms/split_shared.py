@@ -101,7 +101,7 @@ class _Splitter:
         if not isinstance(op, PrimOp) or function is None:
             return op
         if self.shared >= {*op.defs}:
-            return op  # all of it is computed once
+            return op  # the whole operation is computed once
         shared = self._of_inputs(op)
         if not _may_split(function, shared):
             return op

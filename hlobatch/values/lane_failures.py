@@ -418,7 +418,7 @@ def fails(kind: type[Exception], text: str, lanes: Any, *more: Any) -> None:
     watched, failing = _watched.get(), (kind, (text, *more))
     if watched is None or lanes is False or (issubclass(kind, IndexError) and is_trusted()):
         return
-    if failing not in watched.known:  # the statement is traced again, with a test
+    if failing not in watched.known:  # the fact is new: the statement is traced again, with a test
         watched.untested += [] if failing in watched.untested else [failing]
         watched.found.append((len(watched.known) + 1, False))
         return

@@ -149,7 +149,7 @@ class Ragged:
         )
 
     def __repr__(self) -> str:
-        shape = getattr(self._container.size, "shape", ())  # JAX puts other things in place of arrays, too
+        shape = getattr(self._container.size, "shape", ())  # JAX also puts objects that are no arrays into pytrees
         what = f"{' × '.join(map(str, shape))} {self._container.python.__name__}s".strip()
         if not self._has_values or len(shape) != 1 or not len(self):
             return f"Ragged({what})"

@@ -179,7 +179,7 @@ class _Dicts(Rewriting):
 
 def _placed_apart(statements: Sequence[ast.stmt], node: ast.FunctionDef) -> Sequence[ast.stmt]:
     """New syntax, each node of which has another place on the line of a definition, since places tell code apart."""
-    columns = len("def f():") + 2 * len(_parameters(node))  # which the line has at least
+    columns = len("def f():") + 2 * len(_parameters(node))  # no definition has a shorter line
     places = itertools.combinations(range(columns + 1), 2)
     for part in (part for statement in statements for part in walk(statement)):
         if isinstance(part, (ast.expr, ast.stmt)):

@@ -47,7 +47,7 @@ def kernel_of(tiles: Tiles, grid: Grid) -> Callable[..., None]:
 
 @dataclass
 class State:
-    """What a group keeps from turn to turn.
+    """The arrays that a group keeps from turn to turn.
 
     Attributes:
         counter: The block that each lane is at.
