@@ -12,7 +12,7 @@ import linecache
 import os
 import types
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Final, ParamSpec, Self, TypeVar
 
@@ -23,6 +23,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 E = TypeVar("E", bound=BaseException)
 H = TypeVar("H", bound="HloBatchError")
+_MOST_LANES_NAMED: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -421,32 +422,13 @@ class VerificationError(HloBatchError):
         super().__init__(f"[{rule}] {message}", location, notes=notes)
 
 
-def name_lanes(lanes: Collection[int], limit: int = 8) -> str:
+def name_lanes(lanes: Collection[int]) -> str:
     """Lanes as an error names them: ``lane 3``, ``lanes 1, 4, 7``, ``lanes 0, 1, … (1000 in all)``."""
-    shown = ", ".join(str(int(lane)) for lane in list(lanes)[:limit])
+    shown = ", ".join(str(int(lane)) for lane in list(lanes)[:_MOST_LANES_NAMED])
     if len(lanes) == 1:
         return f"lane {shown}"
-    more = f", … ({len(lanes)} in all)" if len(lanes) > limit else ""
+    more = f", … ({len(lanes)} in all)" if len(lanes) > _MOST_LANES_NAMED else ""
     return f"lanes {shown}{more}"
-
-
-@dataclass
-class ErrorCollector:
-    """Collects errors, to raise them together."""
-
-    errors: list[HloBatchError] = field(default_factory=list)
-
-    def add(self, error: HloBatchError) -> None:
-        self.errors.append(error)
-
-    def raise_first(self) -> None:
-        """Raise the first error, with the others as notes."""
-        if not self.errors:
-            return
-        first, *rest = self.errors
-        for other in rest:
-            first = first.with_note(Note(other.message, other.location))
-        raise first
 
 
 _PACKAGE: Final = Path(__file__).parent

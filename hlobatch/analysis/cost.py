@@ -51,9 +51,9 @@ def _written(op: Op) -> set[str]:
     return taken_as_a_whole_by(op).intersection(op.defs)
 
 
-def primitives_time(program: Program, block: Block, contraction: float = _CONTRACTION) -> float:
-    """The time of a block's primitives per lane, where each operation of a contraction takes ``contraction``."""
-    return sum((primitive_cost(op, contraction) for op in program.primitives_in_loop(block)), 0.0)
+def primitives_time(program: Program, block: Block) -> float:
+    """The time of a block's primitives per lane."""
+    return sum((primitive_cost(op, _CONTRACTION) for op in program.primitives_in_loop(block)), 0.0)
 
 
 def primitive_cost(op: PrimOp, contraction: float = 1.0) -> float:

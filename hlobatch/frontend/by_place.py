@@ -23,6 +23,7 @@ from typing import Any, Final
 from hlobatch.analysis.aliases import AnotherName
 from hlobatch.frontend.callees import static_value
 from hlobatch.frontend.changes import rebinding
+from hlobatch.frontend.nodes import prefixes
 from hlobatch.frontend.scopes import root_of, stored_names, target_names, with_parts
 from hlobatch.frontend.straight_line import StraightLineLowering
 from hlobatch.frontend.syntax import helper, load
@@ -210,7 +211,7 @@ def _copied(node: Any) -> Any:
 
 def _may_move(lowering: StraightLineLowering, place: ast.expr, named: set[str], parts: Iterable[ast.AST]) -> bool:
     """Whether statements may put another object into a place, or into a value that it is a part of."""
-    held = [ast.dump(one) for one in _prefixes(place)]
+    held = [ast.dump(one) for one in prefixes(place)]
     seen = {name for name, one in lowering.scope.items() if not named.isdisjoint({*one.captured, *one.bound})}
     for part in parts:
         if isinstance(part, ast.Name) and part.id in seen:
@@ -224,13 +225,6 @@ def _may_move(lowering: StraightLineLowering, place: ast.expr, named: set[str], 
             if not isinstance(function, (type, types.BuiltinFunctionType)) or function not in HARMLESS:
                 return True
     return False
-
-
-def _prefixes(place: ast.expr) -> Iterator[ast.expr]:
-    """The values that a place is a part of, from the innermost."""
-    while isinstance(place, (ast.Attribute, ast.Subscript)):
-        place = place.value
-        yield place
 
 
 def _given(call: ast.Call) -> Iterator[ast.expr]:

@@ -24,7 +24,7 @@ from typing import Any, Final
 
 from hlobatch.frontend.changes import is_change
 from hlobatch.frontend.nested import Template
-from hlobatch.frontend.nodes import walk
+from hlobatch.frontend.nodes import prefixes, walk
 from hlobatch.frontend.scopes import root_of, stored_names
 
 VIEWS: Final = ("items", "keys", "values")
@@ -149,7 +149,7 @@ def _is_changed(path: ast.expr, loop: ast.For, variable: str) -> bool:
             place: ast.expr | None = part.func
         else:
             place = part if is_place and isinstance(part, (ast.Attribute, ast.Subscript)) else None
-        if place is not None and any(_dump(step) == whole for step in _prefixes(place)):
+        if place is not None and any(_dump(step) == whole for step in prefixes(place)):
             return True
     return False
 
@@ -182,12 +182,6 @@ def _is_given(call: ast.Call, variable: str) -> bool:
         given.append(call.func.value)
     roots = map(root_of, given)
     return any(isinstance(root, ast.Name) and root.id == variable for root in roots)
-
-
-def _prefixes(node: ast.expr) -> Iterator[ast.expr]:
-    while isinstance(node, (ast.Attribute, ast.Subscript)):
-        node = node.value
-        yield node
 
 
 def _dump(node: ast.expr) -> str:

@@ -6,6 +6,7 @@ All other frontend modules that handle syntax may import it; it imports none of 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import Final, TypeVar
 
 Tree = TypeVar("Tree", bound=ast.AST)
@@ -21,6 +22,13 @@ def children(node: ast.AST) -> list[ast.AST]:
         elif isinstance(value, ast.AST):
             found.append(value)
     return found
+
+
+def prefixes(place: ast.expr) -> Iterator[ast.expr]:
+    """The values that a place is a part of, from the innermost."""
+    while isinstance(place, (ast.Attribute, ast.Subscript)):
+        place = place.value
+        yield place
 
 
 _NO_NODES: Final = frozenset({"id", "ctx", "attr", "arg", "kind", "type_comment", "op", "ops"})

@@ -38,7 +38,7 @@ from hlobatch.frontend.overflow import check_overflow, check_sum, exact
 from hlobatch.frontend.own_methods import by_methods
 from hlobatch.frontend.possible_items import Possible, certain, items_of
 from hlobatch.frontend.python_numbers import operate, power
-from hlobatch.frontend.sequences import MOST_NUMBERS_ONE_BY_ONE, both, either, less
+from hlobatch.frontend.sequences import MOST_NUMBERS_ONE_BY_ONE, both, either, less, negated
 from hlobatch.frontend.sorting import sorted_by
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import Growing
@@ -123,16 +123,12 @@ def _all(iterable: Any, /) -> Any:
         return growing_items.all_of(iterable)
     if is_array(iterable) and iterable.ndim == 1:
         return as_bool(jnp.all(iterable))
-    return as_bool(both(either((_not(item.is_there), truth(item.value))) for item in items_of(iterable)))
+    return as_bool(both(either((negated(item.is_there), truth(item.value))) for item in items_of(iterable)))
 
 
 def _listed(iterable: Any) -> Any:
     """An iterable; a range whose length differs between lanes becomes a list."""
     return iterable.in_order() if isinstance(iterable, LaneRange) else iterable
-
-
-def _not(value: Any) -> Any:
-    return not value if type(value) is bool else jnp.logical_not(value)
 
 
 def _sum(iterable: Any, /, start: Any = 0) -> Any:
@@ -218,7 +214,7 @@ def _extreme(name: str, *args: Any, key: Any = None, default: Any = _NONE) -> An
             best = Possible(rank)
             continue
         better = less(own, rank) if name == "min" else less(rank, own)
-        better = both([item.is_there, either([_not(best.is_there), better])])
+        better = both([item.is_there, either([negated(best.is_there), better])])
         best = Possible(select(better, item.value, best.value), either([best.is_there, item.is_there]))
         rank = best.value if key is None else select(better, own, rank)
     if best.is_there is True:

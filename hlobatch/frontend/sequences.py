@@ -53,10 +53,10 @@ def compare(operation: str, left: Any, right: Any) -> Any:
     """A comparison, named as in ``operator``, or ``in`` or ``not_in``."""
     if operation in ("in", "not_in"):
         found = contains(right, left)
-        return found if operation == "in" else _not(found)
+        return found if operation == "in" else negated(found)
     if operation in ("is_", "is_not"):
         found = _is(left, right)
-        return found if operation == "is_" else _not(found)
+        return found if operation == "is_" else negated(found)
     if operation in ("lt", "le", "gt", "ge"):
         is_there(left, "an order of")
         is_there(right, "an order of")
@@ -70,12 +70,12 @@ def compare(operation: str, left: Any, right: Any) -> Any:
     if isinstance(left, dict) and isinstance(right, dict) and operation in ("eq", "ne") and differs((left, right)):
         same = left.keys() == right.keys()
         found = both(equal(left[key], right[key]) for key in left) if same else False
-        return found if operation == "eq" else _not(found)
+        return found if operation == "eq" else negated(found)
     if operation in ("eq", "ne") and (_is_no_number(left, right) or _is_no_number(right, left)):
         return operation == "ne"
     if operation in ("eq", "ne") and _are_told_apart(left, right):
         same = _is(left, right)
-        return same if operation == "eq" else _not(same)
+        return same if operation == "eq" else negated(same)
     if (names := _compared(operation, left, right)) is not None:
         sides = [tuple(getattr(side, name) for name in names) for side in (left, right)]
         return compare(operation, *sides)
@@ -151,16 +151,16 @@ def _of_collections(operation: str, left: Any, right: Any) -> Any:
         )
     one, other = (left, right) if isinstance(left, Collection) else (right, left)
     same = one.equals(other)
-    return same if operation == "eq" else _not(same)
+    return same if operation == "eq" else negated(same)
 
 
 def _of_sequences(operation: str, left: Sequence[Any], right: Sequence[Any]) -> Any:
     if operation in ("eq", "ne"):
         same = both(map(equal, left, right)) if len(left) == len(right) else False
-        return same if operation == "eq" else _not(same)
+        return same if operation == "eq" else negated(same)
     result: Any = getattr(operator, operation)(len(left), len(right))
     for a, b in reversed(list(zip(left, right, strict=False))):
-        decides = _not(equal(a, b))
+        decides = negated(equal(a, b))
         if decides is True:
             result = truth(compare(operation, a, b))
         elif decides is not False:
@@ -188,7 +188,8 @@ def either(values: Iterable[Any]) -> Any:
     return result
 
 
-def _not(value: Any) -> Any:
+def negated(value: Any) -> Any:
+    """``not value`` of a truth value."""
     return not value if type(value) is bool else jnp.logical_not(value)
 
 

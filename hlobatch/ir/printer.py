@@ -87,11 +87,11 @@ def _indirect(op: IndirectGotoOp) -> str:
     return f"return by %{op.counter}"
 
 
-def print_block(block: Block, indent: str = "  ") -> list[str]:
+def print_block(block: Block) -> list[str]:
     """A block's header and its operations."""
-    header = f"{indent}{block.name}:{'  // sync' if block.sync else ''}"
-    asked = [f"{indent}  // past {name}: {print_op(op)}" for name, op in block.asked]
-    return [header, *(f"{indent}  {print_op(op)}" for op in block.ops), *asked]
+    header = f"  {block.name}:{'  // sync' if block.sync else ''}"
+    asked = [f"    // past {name}: {print_op(op)}" for name, op in block.asked]
+    return [header, *(f"    {print_op(op)}" for op in block.ops), *asked]
 
 
 def print_function(function: Function) -> list[str]:

@@ -219,9 +219,9 @@ class Table(Container):
             self.size = jnp.int32(0)
 
     @classmethod
-    def of_those_there(cls, entries: Any, there: Any, bound: int | None = None) -> Self:
+    def of_those_there(cls, entries: Any, there: Any) -> Self:
         """A table of those entries whose flag in ``there`` is set."""
-        new = cls(bound=bound)
+        new = cls()
         pairs = [entry if cls.python is not set else (entry, UNIT) for entry in entries]
         for (key, value), is_there in zip(pairs, there, strict=True):
             new.make_room(rows.kind_of(key), _kind_of(value), len(pairs))

@@ -27,6 +27,10 @@ from hlobatch.values.one_of import OneOf
 
 _KINDS: Final = (np.bool_, np.integer, np.floating, np.complexfloating)
 """Kinds of dtypes. A Python number adopts a dtype of its own kind or a later one, of any number of bits."""
+_JOINING: Final = (OneOf, Maybe)
+"""The kinds of value that are joins of other kinds, in the order in which they are tried: None beside an object is one
+of two objects, and beside a number it is a number that may be None. A type does not know what it becomes beside
+another, so this is the one place that lists kinds."""
 
 
 class DisagreementError(Exception):
@@ -125,11 +129,10 @@ def _above(left: Any, right: Any) -> Any:
     # Beside a number, a member of an `IntEnum` is an integer.
     if any(isinstance(side, TensorType) or (isinstance(side, Static) and is_scalar(side)) for side in (left, right)):
         left, right = map(as_number, (left, right))
-    inside = functools.partial(remade, _above)
-    if (joined := OneOf.hb_join(left, right, inside, _beside_none)) is not NotImplemented:
-        return joined
-    if (joined := Maybe.hb_join(left, right, inside, _beside_none)) is not NotImplemented:
-        return joined
+    for kind in _JOINING:
+        joined = kind.hb_join(left, right, functools.partial(remade, _above), _beside_none)
+        if joined is not NotImplemented:
+            return joined
     if is_leaf(left) and is_leaf(right):
         return _join_leaves(left, right)
     if not are_alike(left, right):

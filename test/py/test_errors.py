@@ -24,7 +24,7 @@ from shares import by_day
 
 import hlobatch as hb
 from hlobatch import mcmc
-from hlobatch.diagnostics import UNKNOWN, ErrorCollector, Location, Note, name_lanes
+from hlobatch.diagnostics import UNKNOWN, Location, Note, name_lanes
 from hlobatch.frontend.support import UNSUPPORTED
 
 MISTAKES = {m.name: m for file in sorted(Path(__file__).parent.glob("errors/*.test")) for m in mistakes(file)}
@@ -404,17 +404,6 @@ def test_notes_are_added_to_a_copy() -> None:
     assert type(noted) is hb.StepLimitError
     assert (noted.lanes, len(noted.notes), len(error.notes)) == ((1, 2), 1, 0)
     assert "/nowhere/user.py:8:5: note: called from here" in str(noted)
-
-
-def test_collected_errors_are_raised_together() -> None:
-    collector = ErrorCollector()
-    collector.raise_first()
-    collector.add(hb.BatchTypeError("first", here()))
-    collector.add(hb.UndefinedVariableError("second", here(5)))
-    with pytest.raises(hb.BatchTypeError) as caught:
-        collector.raise_first()
-    assert str(caught.value).splitlines()[0] == "/nowhere/user.py:3:5: error: first"
-    assert "/nowhere/user.py:5:5: note: second" in str(caught.value)
 
 
 @pytest.mark.parametrize(
