@@ -23,7 +23,8 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from hlobatch.frontend.nodes import located, walk
-from hlobatch.frontend.rewriting.rewriting import Rewriting, written
+from hlobatch.frontend.rewriting.rewriting import Rewriting
+from hlobatch.frontend.written import written
 
 
 class Once(ast.While):

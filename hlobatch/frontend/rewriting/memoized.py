@@ -36,9 +36,10 @@ from hlobatch.frontend.files import is_users
 from hlobatch.frontend.lane_numbers import differs
 from hlobatch.frontend.nodes import walk
 from hlobatch.frontend.rewriting.recompiled import recompiled, without_defaults
-from hlobatch.frontend.rewriting.rewriting import Rewriting, written
+from hlobatch.frontend.rewriting.rewriting import Rewriting
 from hlobatch.frontend.scopes import local_names
 from hlobatch.frontend.source import Source, source_of
+from hlobatch.frontend.written import written
 from hlobatch.values.facts import Learned, of_function
 
 Resolve = Callable[[ast.expr, Source], Any]

@@ -23,7 +23,8 @@ from typing import Any, Final
 import numpy as np
 
 from hlobatch.frontend.nodes import walk
-from hlobatch.frontend.rewriting.rewriting import Rewriting, written
+from hlobatch.frontend.rewriting.rewriting import Rewriting
+from hlobatch.frontend.written import written
 
 _MANAGER: Final = "_hb_manager"
 _SUPPRESSED: Final = """
