@@ -18,6 +18,7 @@ import copy
 from collections.abc import Callable, Mapping, Sequence
 
 from hlobatch.frontend.scopes import target_names
+from hlobatch.frontend.written import Part, written
 
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 _Loop = tuple[ast.expr, ast.expr, list[ast.expr]]
@@ -37,18 +38,16 @@ def as_loop(node: Comprehension, result: str, fresh: Callable[[str], str], *, gr
         fresh: Makes unused names, for the comprehension's own variables.
         grows: Whether items are appended to a growing list.
     """
-    target, value = ast.Name(result, ast.Store()), ast.Name(result, ast.Load())
     loops, names = loops_of(node, fresh)
-    empty, grown = _growth(node, value, names)
-    more: ast.stmt = ast.Assign([target], grown)
-    if grows and isinstance(node, ast.DictComp):
-        place = ast.Subscript(value, renamed(node.key, names), ast.Store())
-        more = ast.Assign([place], renamed(node.value, names))
-    elif grows and not isinstance(node, ast.DictComp):
-        append = ast.Attribute(value, "append", ast.Load())
-        more = ast.Expr(ast.Call(append, [renamed(node.elt, names)], []))
-    body = nested(loops, [more], loop=ast.For if grows else Gathering)
-    return [placed(statement, node) for statement in (ast.Assign([target], empty), *body)]
+    parts: dict[str, Part] = {"RESULT": result}
+    if isinstance(node, ast.DictComp):
+        parts |= {"KEY": renamed(node.key, names), "VALUE": renamed(node.value, names)}
+        empty, more = "RESULT = {}", "RESULT[KEY] = VALUE" if grows else "RESULT = {**RESULT, KEY: VALUE}"
+    else:
+        parts |= {"ITEM": renamed(node.elt, names)}
+        empty, more = "RESULT = []", "RESULT.append(ITEM)" if grows else "RESULT = [*RESULT, ITEM]"
+    body = nested(loops, written(more, node, **parts), loop=ast.For if grows else Gathering)
+    return [*written(empty, node, **parts), *(placed(statement, node) for statement in body)]
 
 
 def with_items(node: ast.Call, items: ast.expr) -> ast.Call:
@@ -74,26 +73,19 @@ def loops_of(node: Comprehension, fresh: Callable[[str], str]) -> tuple[list[_Lo
 
 
 def nested(
-    loops: Sequence[_Loop], body: list[ast.stmt], leave: ast.expr | None = None, loop: type[ast.For] = ast.For
+    loops: Sequence[_Loop],
+    body: list[ast.stmt],
+    behind: Sequence[ast.stmt] = (),
+    loop: type[ast.For] = ast.For,
 ) -> list[ast.stmt]:
-    """Loops around statements; when ``leave`` holds after the innermost loop, all loops around it are left, too."""
+    """Loops around statements; ``behind`` stands behind each loop that is inside of others."""
     for depth, (goes_to, iterable, conditions) in enumerate(reversed(loops)):
-        if depth and leave is not None:
-            body = [*body, ast.If(copy.deepcopy(leave), [ast.Break()], [])]
+        if depth:
+            body = [*body, *copy.deepcopy(behind)]
         for condition in reversed(conditions):
             body = [ast.If(condition, body, [])]
         body = [loop(goes_to, iterable, body, [])]
     return body
-
-
-def _growth(node: Comprehension, value: ast.expr, names: Mapping[str, str]) -> tuple[ast.expr, ast.expr]:
-    """The initial container of a comprehension, and an expression for ``value`` with one more item."""
-    if isinstance(node, ast.DictComp):
-        pair = [renamed(part, names) for part in (node.key, node.value)]
-        return ast.Dict([], []), ast.Dict([None, pair[0]], [value, pair[1]])
-    item = renamed(node.elt, names)
-    more: list[ast.expr] = [ast.Starred(value, ast.Load()), item]
-    return ast.List([], ast.Load()), ast.List(more, ast.Load())
 
 
 def renamed(node: ast.expr, names: Mapping[str, str]) -> ast.expr:

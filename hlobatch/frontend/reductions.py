@@ -24,6 +24,7 @@ from hlobatch._jax import is_tracer
 from hlobatch.frontend.comprehensions import Comprehension, loops_of, nested, placed, renamed
 from hlobatch.frontend.iteration import is_long, length
 from hlobatch.frontend.lane_numbers import differs
+from hlobatch.frontend.written import Part, written
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.value import Collection
 from hlobatch.values.facts import Learned, Site
@@ -33,12 +34,31 @@ REDUCERS: Final[Mapping[Any, str]] = {f: f.__name__ for f in (sum, any, all, min
 """Functions that iterate once over their items, in order, and keep only their result."""
 
 
+_LOOPS: Final[Mapping[str, tuple[str, str, str]]] = {
+    "sum": ("RESULT = START", "RESULT = RESULT + ITEM", ""),
+    "len": ("RESULT = 0", "RESULT = RESULT + 1", ""),
+    "any": ("RESULT = False", "if ITEM: RESULT = True; break", "if RESULT: break"),
+    "all": ("RESULT = True", "if not ITEM: RESULT = False; break", "if not RESULT: break"),
+    "next": ("RESULT = DEFAULT; FOUND = False", "RESULT = ITEM; FOUND = True; break", "if FOUND: break"),
+    "min": ("RESULT = None", "VALUE = ITEM\nif RESULT is None or VALUE < RESULT: RESULT = VALUE", ""),
+    "max": ("RESULT = None", "VALUE = ITEM\nif RESULT is None or VALUE > RESULT: RESULT = VALUE", ""),
+}
+"""For each reducer, the statements before the loops, in the innermost loop, and behind a loop inside of others. ``min``
+and ``max`` find the first item that no later one surpasses."""
+_BY_KEY: Final = (
+    "RESULT = None; BEST = None",
+    "VALUE = ITEM\nRANK = KEY(VALUE)\nif BEST is None or RANK < BEST: RESULT = VALUE; BEST = RANK",
+    "",
+)
+"""The loop of ``min`` with a key; that of ``max`` has ``>``."""
 _FAILURES: Final = {
-    "min": ("ValueError", "min() iterable argument is empty"),
-    "max": ("ValueError", "max() iterable argument is empty"),
-    "next": ("StopIteration", "there is no item"),
+    "min": "if RESULT is None: raise ValueError('min() iterable argument is empty')",
+    "max": "if RESULT is None: raise ValueError('max() iterable argument is empty')",
+    "next": "if RESULT is None: raise StopIteration('there is no item')",
 }
 """Python's exception where there is no item."""
+_OWN: Final = ("FOUND", "VALUE", "BEST", "RANK")
+"""Variables of the loop's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,86 +130,16 @@ def as_reduction(
     """
     loops, names = loops_of(node, fresh)
     assert not isinstance(node, ast.DictComp)
-    item = renamed(node.elt, names)
-    reduction = _Reduction(result, item, given, fresh)
-    begin, body, leave = getattr(reduction, name)()
-    statements = [*begin, *nested(loops, body, leave)]
+    texts = _LOOPS[name]
+    if "key" in given:
+        texts = tuple(text.replace("<", "<" if name == "min" else ">") for text in _BY_KEY)
+    parts: dict[str, Part] = {"RESULT": result, "ITEM": renamed(node.elt, names)}
+    parts |= {"START": ast.Constant(0), "DEFAULT": ast.Constant(None), **{key.upper(): given[key] for key in given}}
+    parts |= {own: fresh(own.lower()) for own in _OWN if any(own in text for text in texts)}
+    begin, body, behind = (written(text, node, **parts) for text in texts)
+    statements = [*begin, *(placed(loop, node) for loop in nested(loops, body, behind))]
     if name in ("min", "max") and "default" in given:
-        value = ast.IfExp(_is_none(result), given["default"], _read(result))
-        statements.append(_assign(result, value))
+        statements += written("RESULT = DEFAULT if RESULT is None else RESULT", node, **parts)
     elif name in _FAILURES and may_be_empty and "default" not in given:
-        kind, text = _FAILURES[name]
-        error = ast.Call(ast.Name(kind, ast.Load()), [ast.Constant(text)], [])
-        statements.append(ast.If(_is_none(result), [ast.Raise(error, None)], []))
-    return [placed(statement, node) for statement in statements]
-
-
-Parts = tuple[list[ast.stmt], list[ast.stmt], ast.expr | None]
-"""The statements before the loops, the body of the innermost, and the condition to leave all loops, or None."""
-
-
-@dataclass(frozen=True)
-class _Reduction:
-    """The loop of a reducer; each method is one of ``REDUCERS``."""
-
-    result: str
-    item: ast.expr
-    given: Mapping[str, ast.expr]
-    fresh: Callable[[str], str]
-
-    def sum(self) -> Parts:
-        start = self.given.get("start", ast.Constant(0))
-        return [_assign(self.result, start)], [self._add(self.item)], None
-
-    def len(self) -> Parts:
-        return [_assign(self.result, ast.Constant(0))], [self._add(ast.Constant(1))], None
-
-    def _add(self, value: ast.expr) -> ast.stmt:
-        return _assign(self.result, ast.BinOp(_read(self.result), ast.Add(), value))
-
-    def any(self) -> Parts:
-        found: list[ast.stmt] = [_assign(self.result, ast.Constant(True)), ast.Break()]
-        return [_assign(self.result, ast.Constant(False))], [ast.If(self.item, found, [])], _read(self.result)
-
-    def all(self) -> Parts:
-        found: list[ast.stmt] = [_assign(self.result, ast.Constant(False)), ast.Break()]
-        fails = ast.UnaryOp(ast.Not(), self.item)
-        leave = ast.UnaryOp(ast.Not(), _read(self.result))
-        return [_assign(self.result, ast.Constant(True))], [ast.If(fails, found, [])], leave
-
-    def next(self) -> Parts:
-        found = self.fresh("found")
-        begin = [_assign(self.result, self.given.get("default", ast.Constant(None)))]
-        begin.append(_assign(found, ast.Constant(False)))
-        return begin, [_assign(self.result, self.item), _assign(found, ast.Constant(True)), ast.Break()], _read(found)
-
-    def min(self) -> Parts:
-        return self._extreme(ast.Lt())
-
-    def max(self) -> Parts:
-        return self._extreme(ast.Gt())
-
-    def _extreme(self, better: ast.cmpop) -> Parts:
-        """The first item that no later one surpasses."""
-        value = self.fresh("value")
-        begin, body = [_assign(self.result, ast.Constant(None))], [_assign(value, self.item)]
-        best, rank, keep = self.result, value, [_assign(self.result, _read(value))]
-        if "key" in self.given:
-            best, rank = self.fresh("best"), self.fresh("rank")
-            begin.append(_assign(best, ast.Constant(None)))
-            body.append(_assign(rank, ast.Call(self.given["key"], [_read(value)], [])))
-            keep.append(_assign(best, _read(rank)))
-        test = ast.BoolOp(ast.Or(), [_is_none(best), ast.Compare(_read(rank), [better], [_read(best)])])
-        return begin, [*body, ast.If(test, keep, [])], None
-
-
-def _assign(name: str, value: ast.expr) -> ast.stmt:
-    return ast.Assign([ast.Name(name, ast.Store())], value)
-
-
-def _read(name: str) -> ast.expr:
-    return ast.Name(name, ast.Load())
-
-
-def _is_none(name: str) -> ast.expr:
-    return ast.Compare(_read(name), [ast.Is()], [ast.Constant(None)])
+        statements += written(_FAILURES[name], node, **parts)
+    return statements

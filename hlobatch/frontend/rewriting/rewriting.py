@@ -1,4 +1,4 @@
-"""What each rewriting of a definition has: a copy to change, and unused names for new code (``frontend/written.py``)."""
+"""What each rewriting of a definition has: a copy to change, and unused names for new code (`frontend.written`)."""
 
 from __future__ import annotations
 
