@@ -34,7 +34,7 @@ REDUCERS: Final[Mapping[Any, str]] = {f: f.__name__ for f in (sum, any, all, min
 """Functions that iterate once over their items, in order, and keep only their result."""
 
 
-_LOOPS: Final[Mapping[str, tuple[str, str, str]]] = {
+_LOOPS: Final[Mapping[str, tuple[str, ...]]] = {
     "sum": ("RESULT = START", "RESULT = RESULT + ITEM", ""),
     "len": ("RESULT = 0", "RESULT = RESULT + 1", ""),
     "any": ("RESULT = False", "if ITEM: RESULT = True; break", "if RESULT: break"),
