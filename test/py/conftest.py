@@ -17,6 +17,7 @@ from typing import Any
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 
 import compiling_little
+import docstrings
 import hypothesis
 import jax
 import pytest
@@ -54,6 +55,7 @@ def share_of_slow(config: pytest.Config) -> shares.Part | None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """By day, turn off most of XLA's optimizations, which halves its time, and cache compiled code on disk."""
+    config.pluginmanager.register(docstrings)  # here, because what a conftest.py says holds in its own folder only
     if share_of_slow(config) is not None:
         config.option.markexpr = "slow"
     shares.by_night = config.option.markexpr != "not slow"

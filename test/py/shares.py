@@ -1,14 +1,15 @@
 """The choice of cases that run by day, in the usual run of the tests; at night all run."""
 
 import ast
+import functools
 import inspect
 import re
-import textwrap
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
@@ -65,8 +66,17 @@ def forms(test: str, among: Sequence[str] = ("case", "chain", "guarded", "sweep"
 
 def features(function: Callable[..., Any]) -> frozenset[str]:
     """The kinds of statements and expressions in a function."""
-    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    code = inspect.unwrap(function).__code__
+    tree = definitions(code.co_filename)[code.co_firstlineno]
     return frozenset(type(node).__name__ for node in ast.walk(tree) if isinstance(node, (ast.stmt, ast.expr)))
+
+
+@functools.cache
+def definitions(file: str) -> dict[int, ast.stmt]:
+    """The definitions of functions in a file by their first lines, which are those of their decorators."""
+    tree = ast.parse(Path(file).read_bytes())
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    return {min(part.lineno for part in (node, *node.decorator_list)): node for node in found}
 
 
 def covering(programs: Mapping[str, Iterable[str]], among: Sequence[T], count: int) -> dict[str, tuple[T, ...]]:
@@ -89,8 +99,9 @@ def covering(programs: Mapping[str, Iterable[str]], among: Sequence[T], count: i
 
 def each_value(cases: Mapping[T, AbstractSet[Any]]) -> set[T]:
     """A subset of the cases, given the values of each, in which all values occur."""
-    left = set[Any]().union(*cases.values())
-    some = set[T]()
+    often = Counter(value for has in cases.values() for value in has)
+    some = {case for case, has in cases.items() if any(often[value] == 1 for value in has)}
+    left = often.keys() - set[Any]().union(*(cases[case] for case in some))
     while left:
         best = max(cases, key=lambda case: len(cases[case] & left))
         left -= cases[best]
