@@ -167,9 +167,8 @@ def _read_only(arrays: Sequence[_Array]) -> Iterator[None]:
     try:
         yield
     finally:
-        for array in sorted(
-            arrays, key=lambda array: array.base is not None
-        ):  # a view can be writeable only if its base is
+        # A view can be writeable only if its base is.
+        for array in sorted(arrays, key=lambda array: array.base is not None):
             array.flags.writeable = True
 
 

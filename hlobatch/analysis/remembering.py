@@ -78,9 +78,8 @@ def _remembered(value: Any, own: Collection[types.CodeType], *, with_globals: bo
     def parts(item: Any) -> Iterator[Any]:
         match item:
             case types.FunctionType():
-                is_library = not is_users_file(
-                    item.__code__.co_filename
-                )  # library code changes only containers of its own
+                # Library code changes only containers of its own.
+                is_library = not is_users_file(item.__code__.co_filename)
                 held = around(item).values() if item.__code__ not in own else ()
                 yield from filter(callable, held) if is_library else held
                 yield from defaults(item).values()

@@ -177,12 +177,8 @@ def told_early(op: PrimOp, in_types: Sequence[Type | None]) -> list[tuple[Site, 
             _traced(op, given, [True] * len(op.vars_out), is_in_vain=True)
     except Learned as learned:
         return [known for known in learned.facts if getattr(known[1], "is_told_early", False)]
-    except (
-        HloBatchError,
-        NotYet,
-        Tried,
-        AskedTooEarlyError,
-    ):  # `AskedTooEarlyError` also while the text of an error is made
+    # `AskedTooEarlyError` may also come from the text of an error.
+    except (HloBatchError, NotYet, Tried, AskedTooEarlyError):
         return []
     raise AssertionError
 

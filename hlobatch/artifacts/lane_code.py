@@ -259,9 +259,8 @@ def _captured(content: bytes, kinds: Sequence[Any]) -> tuple[np.ndarray[Any, Any
     """The arrays in ``lanes.npz``: bytes, viewed with the given shapes and dtypes."""
     with zipfile.ZipFile(io.BytesIO(content)) as file:
         if sum(entry.file_size for entry in file.infolist()) > 2 * len(content) + _MOST_RESULTS:
-            raise ArtifactError(
-                f"{ARRAYS} would be larger than it can be"
-            )  # np.savez does not compress: arrays are no larger than the file
+            # `np.savez` does not compress, so arrays are no larger than the file.
+            raise ArtifactError(f"{ARRAYS} would be larger than it can be")
     with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
         found = [arrays[name] for name in arrays.files]
     known = list(map(_kind, kinds))

@@ -49,9 +49,8 @@ class _Meanings(Meanings):
                 return node
         new = with_parts(node, self._within(node)._rewritten)
         if isinstance(node, (ast.If, ast.While, ast.IfExp, ast.Assert)) and new is not node:
-            new.test = helper(
-                "__hb_decided", [new.test], node.test
-            )  # the source location of the call is that of the test
+            # The source location of the call is that of the test.
+            new.test = helper("__hb_decided", [new.test], node.test)
         new = _gone_over(new, node)
         return self._as_meant(new, node)
 

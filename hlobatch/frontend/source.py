@@ -139,9 +139,8 @@ def plain_function(fun: Callable[..., Any]) -> types.FunctionType:
 
 def _is_transparent(wrapper: Any) -> bool:
     """Whether a function may stand in for its wrapper: one by ``jax.jit``, ``functools.cache`` or ``hb.batch``."""
-    if not hasattr(
-        wrapper, "__wrapped__"
-    ):  # this test comes first: `isinstance` of a protocol such as JAX's takes long
+    # This test comes first: `isinstance` of a protocol such as JAX's takes long.
+    if not hasattr(wrapper, "__wrapped__"):
         return False
     is_of_a_library = isinstance(wrapper, (functools._lru_cache_wrapper, jax.stages.Wrapped))
     return is_of_a_library or hasattr(type(wrapper), "__hlobatch_function__")

@@ -153,9 +153,8 @@ def _with_main(callee: Callee, functions: tuple[Function, ...]) -> Program:
     location = callee.source.definition
     parameters = tuple(f"{MAIN}.{name}" for name in parameter_names(callee.source))
     failure = ("$failure", "$details") if callee.raises else ()
-    changed = tuple(
-        f"$changed_{name}" for name in callee.given_back
-    )  # callers of a batched function do not see these results
+    # Callers of a batched function do not see these results.
+    changed = tuple(f"$changed_{name}" for name in callee.given_back)
     given_back = tuple(f"{MAIN}.{name}" for name in ("$result", *changed, *failure))
     result = tuple(f"{MAIN}.{name}" for name in ("$result", *failure))
     call = FunctionCallOp(callee.name, parameters, given_back, location=location)

@@ -99,9 +99,8 @@ def exact(indices: Sequence[Any], shape: Sequence[int]) -> Any:
         if isinstance(index, int):
             found.append(index)
             continue
-        found.append(
-            lax.clamp(-1, _signed(index, size), size)
-        )  # clamped, so that the position computed below cannot overflow
+        # Clamped, so that the position computed below cannot overflow.
+        found.append(lax.clamp(-1, _signed(index, size), size))
         if level > 0:
             inside &= (found[-1] >= 0) & (found[-1] < size)
     place = _flat(found, shape)

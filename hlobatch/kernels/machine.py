@@ -344,9 +344,8 @@ class Machine(Body):
 
     def text(self, name: str) -> str:
         """The function as LLVM IR; ``name`` is the name of the user's function, for debug information."""
-        own = (
-            "ptr" if self._is_of_several else "ptr noalias"
-        )  # `noalias` does not hold: other threads of the lane write to this memory
+        # `noalias` does not hold for several threads: they write to one memory.
+        own = "ptr" if self._is_of_several else "ptr noalias"
         rest = ["ptr %call", f"{own} %local", f"{own} %stacks", "ptr noalias readonly %frames", "ptr %counts"]
         index = "i64 %input" if self._meets else "i64 %index"
         parameters = [index, *self.parameters, *rest, "i64 %row", "i64 %rows"]

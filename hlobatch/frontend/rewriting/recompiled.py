@@ -39,9 +39,8 @@ def recompiled(node: ast.FunctionDef, body: Sequence[ast.stmt], plain: types.Cod
         code = compile(module, file, "exec", dont_inherit=True)
     exec(code, namespace)
     made: types.CodeType = namespace[_FACTORY](*(None for _ in parameters)).__code__
-    return _named(made, plain.co_qualname).replace(
-        co_name=plain.co_name
-    )  # line numbers are relative to the line of `def`, not of the decorators
+    # Line numbers are relative to the line of `def`, not of the decorators.
+    return _named(made, plain.co_qualname).replace(co_name=plain.co_name)
 
 
 def _named(code: types.CodeType, name: str) -> types.CodeType:
