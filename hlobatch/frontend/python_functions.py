@@ -37,7 +37,7 @@ from hlobatch.frontend.members import Bits
 from hlobatch.frontend.overflow import check_overflow, check_sum, exact
 from hlobatch.frontend.own_methods import by_methods
 from hlobatch.frontend.possible_items import Possible, certain, items_of
-from hlobatch.frontend.python_numbers import operate, power
+from hlobatch.frontend.python_numbers import INSTEAD_OF_A_TEXT, operate, power
 from hlobatch.frontend.sequences import MOST_NUMBERS_ONE_BY_ONE, both, either, less, negated
 from hlobatch.frontend.sorting import sorted_by
 from hlobatch.ir.choice import Choice
@@ -287,7 +287,7 @@ def _text(name: str) -> Callable[..., Any]:
     def refuse(*_: Any, **__: Any) -> Any:
         raise BatchTypeError(
             f"`{name}` makes a text of a value that differs between lanes",
-            help="compare and compute with the number itself; to show it, make the text inside of `print(…)`.",
+            help=INSTEAD_OF_A_TEXT,
         )
 
     return refuse

@@ -48,6 +48,11 @@ _BITWISE: Final = frozenset({"and", "or", "xor", "matmul", "iand", "ior", "ixor"
 _BY_ZERO: Final = "division by zero"
 _DIVISIONS: Final = frozenset({"truediv", "floordiv", "mod"})
 _SHIFTS: Final = frozenset({"lshift", "rshift"})
+INSTEAD_OF_A_TEXT: Final = (
+    "compare and compute with the number itself; to show it, make the text inside of `print(…)` or `raise …`, "
+    "or in the statement before."
+)
+"""Help where code makes a text of a lane's value."""
 
 
 def check_divisor(number: Any, divisor: Any) -> None:
@@ -224,7 +229,7 @@ def known(value: Any) -> Any:
     if any(map(is_tracer, jax.tree.leaves(boxed(value, ())))):
         raise BatchTypeError(
             "this code makes a text of a value that differs between lanes",
-            help="compare and compute with the number itself; to show it, make the text inside of `print(…)`.",
+            help=INSTEAD_OF_A_TEXT,
         )
     return value
 

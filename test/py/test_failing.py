@@ -296,6 +296,37 @@ def test_an_array_in_a_message():
         hb.batch(norm)(np.float32([[0, 1], [1, 2]]))
 
 
+def test_a_message_is_written_into_a_variable_first():
+    def f(n):
+        if not isinstance(n, int):
+            message = f"{n} is no integer"
+            raise TypeError(message)
+        for i in range(3):
+            if n == i:
+                message = "{} comes at turn {}".format(n * 10, i)  # noqa: UP032
+                raise ValueError(message) from None
+            try:
+                if n < i:
+                    message = f"{n:03d} is less than %d" % i
+                    raise KeyError(message)
+            except KeyError as error:
+                message = f"turn {i} of {n}"
+                raise RuntimeError(message) from error
+        return n
+
+    with pytest.raises(hb.LaneError) as caught:
+        hb.batch(f)(NUMBERS)
+    expected = {}
+    for lane, n in enumerate(NUMBERS.tolist()):
+        try:
+            f(n)
+        except (ValueError, RuntimeError) as error:
+            expected[lane] = repr(error)
+    assert {lane: repr(error) for lane, error in caught.value.errors.items()} == expected
+    with pytest.raises(TypeError, match=r"^.*1.5 is no integer"):
+        hb.batch(f)(np.float32([1.5, 2.5]))
+
+
 def test_nothing_catches_what_does_not_raise():
     def f(n):
         try:
