@@ -26,7 +26,7 @@ from hlobatch.frontend.lane_numbers import as_number, differs, select
 from hlobatch.frontend.lane_numbers import default as default_dtype
 from hlobatch.frontend.lane_ranges import LaneRange, as_range
 from hlobatch.frontend.overflow import check_sum, exact
-from hlobatch.frontend.possible_items import Possible, items_of, kept
+from hlobatch.frontend.possible_items import Possible, in_use, items_of
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import KINDS, Growing
 from hlobatch.ir.types import TensorType
@@ -155,8 +155,7 @@ def as_set(iterable: Any = (), /) -> Any:
     items = list(iterable)
     if not differs(items) and not any(isinstance(item, Possible) for item in items):
         return set(items)
-    known = items_of(items)
-    return GrowingSet.of_those_there([kept(item) for item in known], [item.is_there for item in known])
+    return GrowingSet.of_those_there(*in_use(items_of(items)))
 
 
 def as_dict(pairs: Any, kind: type[GrowingDict] = GrowingDict, factory: Callable[[], Any] | None = None) -> Any:
@@ -275,8 +274,7 @@ def _of_array(array: Any) -> GrowingList:
 
 def those_there(items: Sequence[Any]) -> GrowingList:
     """The growing list of those items that exist in a lane, in order."""
-    known = items_of(items)
-    return GrowingList.of_those_there([kept(item) for item in known], [item.is_there for item in known])
+    return GrowingList.of_those_there(*in_use(items_of(items)))
 
 
 # Functions of all items
@@ -293,13 +291,16 @@ def total(items: Growing, start: Any) -> Any:
     items = in_rows(items)
     if items.items is None:
         return start
-    leaf = _numbers(items, "sum")
-    are_pythons = leaf.weak_type or leaf.dtype == bool or is_small(leaf.dtype)
-    dtype = default_dtype(int) if leaf.dtype == bool or is_small(leaf.dtype) else leaf.dtype
-    numbers = jnp.where(items.in_use(), leaf, 0)
-    value = jnp.sum(numbers, axis=0, dtype=dtype)
-    check_sum(value, numbers)
-    return exact("add", as_number(start), weakly(value, dtype) if are_pythons else value)
+    return total_of_array(jnp.where(items.in_use(), _numbers(items, "sum"), 0), start)
+
+
+def total_of_array(array: Any, start: Any) -> Any:
+    """``sum`` of an array; of single flags or small integers, it is a Python integer."""
+    of_pythons = array.ndim == 1 and (array.dtype == jnp.bool_ or is_small(array.dtype))
+    dtype = default_dtype(int) if of_pythons else array.dtype
+    value = jnp.sum(array, axis=0, dtype=dtype)
+    check_sum(value, array)
+    return exact("add", as_number(start), weakly(value, dtype) if of_pythons or array.weak_type else value)
 
 
 def any_of(items: Growing) -> Any:

@@ -67,6 +67,12 @@ def kept(item: Possible) -> Any:
         return given(item.value, MissingValueError, "an item of a list of the lane's length is None")
 
 
+def in_use(items: Iterable[Possible]) -> tuple[list[Any], list[Any]]:
+    """The values of items to be kept in a container, and the flags that say which exist."""
+    known = list(items)
+    return [kept(item) for item in known], [item.is_there for item in known]
+
+
 def certain(items: Sequence[Possible]) -> bool:
     """Whether all items exist in every lane."""
     return all(item.is_there is True for item in items)
@@ -97,8 +103,7 @@ def whole(items: Any) -> Any:
         UnsupportedSyntaxError: That number differs between lanes, and the comprehension is no list.
     """
     if isinstance(items, list) and any(isinstance(item, Possible) for item in items):
-        known = list(_each(items))
-        return GrowingList.of_those_there([kept(item) for item in known], [item.is_there for item in known])
+        return GrowingList.of_those_there(*in_use(_each(items)))
     if isinstance(items, Iterator):
         return map(_there, items)
     for item in items.values() if isinstance(items, dict) else items:

@@ -26,7 +26,6 @@ from hlobatch.frontend.lane_numbers import (
     as_index,
     as_int,
     as_number,
-    default,
     differs,
     is_number,
     select,
@@ -34,7 +33,7 @@ from hlobatch.frontend.lane_numbers import (
 from hlobatch.frontend.lane_ranges import LaneRange
 from hlobatch.frontend.meaning import entries
 from hlobatch.frontend.members import Bits
-from hlobatch.frontend.overflow import check_overflow, check_sum, exact
+from hlobatch.frontend.overflow import check_overflow
 from hlobatch.frontend.own_methods import by_methods
 from hlobatch.frontend.possible_items import Possible, certain, items_of
 from hlobatch.frontend.python_numbers import INSTEAD_OF_A_TEXT, operate, power
@@ -48,7 +47,6 @@ from hlobatch.values.lane_failures import fails, is_there, where
 from hlobatch.values.number_tables import is_integer, together
 from hlobatch.values.one_of import each
 from hlobatch.values.optional import in_any_case
-from hlobatch.values.whole_numbers import is_small
 
 _NONE: Final = object()
 
@@ -139,9 +137,9 @@ def _sum(iterable: Any, /, start: Any = 0) -> Any:
     items = _computed_with(items_of(iterable), "a sum of")
     values = [item.value for item in items]
     if len(items) > MOST_NUMBERS_ONE_BY_ONE and certain(items) and all(is_array(v) for v in values):
-        return _sum_of_array(jnp.stack(together(values)), start)
+        return growing_items.total_of_array(jnp.stack(together(values)), start)
     if is_array(iterable):
-        return _sum_of_array(jnp.asarray(iterable), start)
+        return growing_items.total_of_array(jnp.asarray(iterable), start)
     return functools.reduce(_added, items, start)
 
 
@@ -156,16 +154,6 @@ def _computed_with(items: Sequence[Possible], what: str) -> list[Possible]:
 def _added(total: Any, item: Possible) -> Any:
     new = operate("add", as_number(total), as_number(item.value))
     return new if item.is_there is True else select(item.is_there, new, as_number(total))
-
-
-def _sum_of_array(array: Any, start: Any) -> Any:
-    if array.ndim == 1 and (array.dtype == jnp.bool_ or is_small(array.dtype)):
-        total = weakly(jnp.sum(array, axis=0, dtype=default(int)), default(int))
-        check_sum(total, array)
-        return exact("add", as_number(start), total)
-    total = jnp.sum(array, axis=0, dtype=array.dtype)
-    check_sum(total, array)
-    return exact("add", start, weakly(total, total.dtype) if array.weak_type else total)
 
 
 def _dict(*pairs: Any, **named: Any) -> Any:

@@ -1,4 +1,4 @@
-"""``with`` on an object of the user's -> ``try`` and ``finally``, before anything else reads the definition.
+"""``with`` on an object -> ``try`` and ``finally``, before anything else reads the definition.
 
 ::
 
@@ -7,9 +7,10 @@
                                           try: ledger.pay(3)
                                           finally: ledger.__exit__(None, None, None)
 
-``__exit__`` must not look at the exception, which differs between lanes, and drops all of them or none. Known, too, are
-``contextlib.suppress``, ``closing`` and ``nullcontext``, and ``numpy.errstate``. Any other ``with`` stays, and is
-refused where it is lowered.
+The class of the object decides, as far as names from outside of the function tell it. For a class of the user's, its
+two methods are read (``managers.py``): ``__exit__`` must not look at the exception, which differs between lanes, and
+drops all of them or none. ``contextlib.suppress``, ``closing`` and ``nullcontext``, and ``numpy.errstate``, are known.
+Any other ``with`` stays, and is refused where it is lowered.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from typing import Any, Final
 import numpy as np
 
 from hlobatch.frontend.nodes import walk
+from hlobatch.frontend.rewriting.managers import Manager, is_named
 from hlobatch.frontend.rewriting.rewriting import Rewriting
 from hlobatch.frontend.written import written
 
@@ -95,55 +97,51 @@ class WithoutWith(Rewriting):
         """Statements in place of a ``with`` on an object of a class of the user's."""
         methods = [getattr(kind, name, None) for name in ("__enter__", "__exit__")]
         known = [self._definition(method) for method in methods if isinstance(method, types.FunctionType)]
-        if len(known) < len(methods) or (drops := _drops(known[1])) is None:
+        if len(known) < len(methods) or (manager := Manager(*known)).drops is None:
             return None
-        manager = item.context_expr
-        if isinstance(manager, ast.Name):
-            if _is_given(manager.id, body):
-                return None
-            name, made = manager.id, list[ast.stmt]()
+        given = item.context_expr
+        if not isinstance(given, ast.Name):
+            name = self._name(item.optional_vars, body, is_object=manager.gives_itself)
+            made = written("MANAGER = GIVEN", given, MANAGER=name, GIVEN=given)
+        elif _is_given(given.id, body):
+            return None
         else:
-            name = self._name(item.optional_vars, body, is_object=_returns_itself(known[0]))
-            made = written("MANAGER = GIVEN", manager, MANAGER=name, GIVEN=manager)
-        made += self._entering(known[0], name, item)
-        return made + self._leaving(known[1], name, item, body, drops=drops)
+            name, made = given.id, []
+        return [*made, *self._entering(manager, name, item), *self._leaving(manager, name, item, body)]
 
-    def _entering(self, enter: ast.FunctionDef, name: str, item: ast.withitem) -> list[ast.stmt]:
+    def _entering(self, manager: Manager, name: str, item: ast.withitem) -> list[ast.stmt]:
         """The call of ``__enter__``, and the assignment of its result, which is the object itself if that is known."""
         place, target = item.context_expr, item.optional_vars
-        if not _returns_itself(enter):
+        if not manager.gives_itself:
             result = target or ast.Name(self.fresh(_MANAGER), ast.Store())
             return written("TARGET = MANAGER.__enter__()", place, TARGET=result, MANAGER=name)
-        called = written("MANAGER.__enter__()", place, MANAGER=name) if len(_statements(enter)) > 1 else []
-        is_named = isinstance(target, ast.Name) and target.id == name
-        return called + ([] if is_named else _assigned(target, ast.Name(name, ast.Load()), place))
+        called = [] if manager.only_gives_itself else written("MANAGER.__enter__()", place, MANAGER=name)
+        return called + ([] if is_named(target, name) else _assigned(target, ast.Name(name, ast.Load()), place))
 
     @staticmethod
-    def _leaving(
-        leave: ast.FunctionDef, name: str, item: ast.withitem, body: list[ast.stmt], *, drops: bool
-    ) -> list[ast.stmt]:
+    def _leaving(manager: Manager, name: str, item: ast.withitem, body: list[ast.stmt]) -> list[ast.stmt]:
         """The statements inside, and the call of ``__exit__`` behind them if that has an effect."""
-        if drops:  # what the statements raise, and not what `__exit__` raises
+        if manager.drops:  # exceptions of the statements, but not those of `__exit__`
             body = written(_DROPPED, item.context_expr, BODY=body)
-        if all(isinstance(part, (ast.Pass, ast.Return)) for part in _statements(leave)):
+        if manager.does_nothing_at_the_end:
             return body
-        none = ", ".join(["None"] * (len(leave.args.args) - 1 or 3))
-        return written(_LEFT.replace("NONE", none), item.context_expr, BODY=body, MANAGER=name)
+        return written(_LEFT.replace("NONE", manager.arguments), item.context_expr, BODY=body, MANAGER=name)
 
     def _kind(self, manager: ast.expr) -> Any:
-        """The class of an object, as far as names outside of the function tell."""
+        """The class of an object, or the function that makes it; None if names outside of the function do not tell."""
         if isinstance(manager, ast.Call):
             return self._value(manager.func)
         if not isinstance(manager, ast.Name):
             return None
         parts = walk(self.node)
-        values = [value for part in parts for target, value in _pairs(part) if _is_named(target, manager.id)]
+        values = [value for part in parts for target, value in _pairs(part) if is_named(target, manager.id)]
         if len(values) < sum(manager.id in _names_given(part) for part in parts):
             return None
         kinds = [self._value(value.func) if isinstance(value, ast.Call) else None for value in values]
         return kinds[0] if kinds and all(kind is kinds[0] for kind in kinds) else None
 
     def _value(self, node: ast.expr) -> Any:
+        """The value of a dotted name from outside of the function; None for any other expression."""
         if isinstance(node, ast.Name):
             return None if node.id in self._local else self._resolve(node.id)
         if isinstance(node, ast.Attribute) and isinstance(owner := self._value(node.value), (types.ModuleType, type)):
@@ -151,7 +149,7 @@ class WithoutWith(Rewriting):
         return None
 
     def _name(self, target: ast.expr | None, body: Sequence[ast.stmt], *, is_object: bool = True) -> str:
-        """The variable for the object: the one after ``as``, if that is the object, and stays it."""
+        """The variable for the object: the one behind ``as``, if it is the object until the end of the ``with``."""
         is_kept = isinstance(target, ast.Name) and is_object and not _is_given(target.id, body)
         return target.id if isinstance(target, ast.Name) and is_kept else self.fresh(_MANAGER)
 
@@ -162,10 +160,6 @@ def _names_given(part: ast.AST) -> list[str]:
         case ast.Name(name, ast.Store() | ast.Del()) | ast.arg(name):
             return [name]
     return []
-
-
-def _is_named(node: ast.AST | None, name: str) -> bool:
-    return isinstance(node, ast.Name) and node.id == name
 
 
 def _is_given(name: str, body: Sequence[ast.stmt]) -> bool:
@@ -185,33 +179,6 @@ def _pairs(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
 
 def _assigned(target: ast.expr | None, value: ast.expr, at: ast.AST) -> list[ast.stmt]:
     return [] if target is None else written("TARGET = VALUE", at, TARGET=target, VALUE=value)
-
-
-def _statements(definition: ast.FunctionDef) -> list[ast.stmt]:
-    """The statements of a method, without its text of documentation."""
-    return definition.body[ast.get_docstring(definition) is not None :]
-
-
-def _returns(definition: ast.FunctionDef) -> list[ast.expr | None]:
-    return [part.value for part in walk(definition) if isinstance(part, ast.Return)]
-
-
-def _returns_itself(enter: ast.FunctionDef) -> bool:
-    """Whether ``__enter__`` returns its object at its end, and nothing before."""
-    first, returned = enter.args.args[0].arg, _returns(enter)
-    return len(returned) == 1 and isinstance(enter.body[-1], ast.Return) and _is_named(enter.body[-1].value, first)
-
-
-def _drops(leave: ast.FunctionDef) -> bool | None:
-    """Whether ``__exit__`` drops an exception; None if that depends, or it looks at the exception."""
-    _, *others = [part.arg for part in walk(leave.args) if isinstance(part, ast.arg)]
-    if any(isinstance(part, ast.Name) and part.id in others for part in walk(leave)):
-        return None
-    returned = [part.value if isinstance(part, ast.Constant) else part for part in _returns(leave)]
-    if all(value is None or value is False for value in returned):
-        return False
-    is_always = all(value is True for value in returned) and isinstance(leave.body[-1], ast.Return)
-    return True if is_always else None
 
 
 def _raises(errstate: ast.expr) -> bool:
