@@ -743,7 +743,7 @@ def has_host_do(equation: Equation) -> bool:
 
 
 def done_on_host(equation: Equation) -> tuple[Callable[..., object], bool]:
-    """The function that such an equation has the host call with its operands, and whether it prints."""
+    """The function that a callback's equation has the host call with its operands, and whether it prints."""
     callback = equation.params.get("callback")
     return (function_of(equation), True) if callback is None else (callback, False)
 

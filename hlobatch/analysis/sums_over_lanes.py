@@ -165,7 +165,7 @@ class _Search:
         self.read = Counter(variables_among(atoms))
 
     def adder(self, result: Any, total: Any) -> Adder | None:
-        """The function that adds the summands of all lanes to a total; None if ``result`` is anything but such a sum.
+        """The function that adds the summands of all lanes to a total; None if ``result`` is something else.
 
         Args:
             result: A result of the code.

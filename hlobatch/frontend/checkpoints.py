@@ -90,7 +90,7 @@ def checkpoint(function: Callable[P, R]) -> Checkpointed[P, R]:
 
 
 def from_jax(function: Any) -> Checkpointed[..., Any] | None:
-    """The result of ``jax.checkpoint`` as such a function; None for any other object."""
+    """The result of ``jax.checkpoint`` as a ``Checkpointed``; None for any other object."""
     plain = checkpointed_by_jax(function)
     return None if plain is None else Checkpointed(plain, is_tried=True)
 

@@ -179,7 +179,7 @@ def in_range(item: Any, start: Any, stop: Any, step: Any) -> Any:
 
 
 def _either(test: Any, one: Any, other: Any) -> Any:
-    """One of two numbers."""
+    """``one if test else other``, of numbers."""
     return jnp.where(test, one, other) if is_array(test) else one if test else other
 
 

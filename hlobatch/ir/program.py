@@ -46,7 +46,7 @@ COMPUTED_ONCE = frozenset({VariableAllocation.SHARED, VariableAllocation.NULL})
 
 
 def _are_same(new: Sequence[object], old: Sequence[object]) -> bool:
-    """Whether two sequences hold the same objects: what holds the old ones is given back as it is then."""
+    """Whether two sequences hold the same objects, so that their owner is returned unchanged."""
     return len(new) == len(old) and all(map(operator.is_, new, old))
 
 

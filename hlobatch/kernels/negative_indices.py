@@ -20,7 +20,7 @@ from hlobatch._jax import Atom, Equation, Literal
 
 
 def counted_from_the_end(equations: Sequence[Equation]) -> dict[Any, int]:
-    """For each variable that is such a select's result, the number that it adds to a negative index."""
+    """For each result of a select like ``d``, the number that is added to a negative index."""
     writers = {v: equation for equation in equations for v in equation.outvars}
 
     def written(variable: Atom, name: str) -> Any:

@@ -16,7 +16,7 @@ from hlobatch.jax_primitives import ALIASES, UPDATES
 
 
 def updates_last(equations: Sequence[Equation]) -> list[Any]:
-    """The equations in such an order, as far as dependences allow it."""
+    """The equations with updates behind other uses of the array, as far as dependences allow it."""
     order = list(equations)
     uses = Counter(v for e in order for v in variables_among(e.invars))
     views = {v for e in order if e.primitive.name in ALIASES for v in e.outvars}

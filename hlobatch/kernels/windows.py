@@ -213,7 +213,7 @@ def _scatter(combine: str | None) -> Rule:
         x, indices, updates = values[0], values[1] if values[1].is_cheap else e.forced(values[1]), values[2]
         numbers = p["dimension_numbers"]
         window_axes = list(numbers.update_window_dims)
-        if len(updates.shape) > len(window_axes) + len(indices.shape) - 1:  # the axis of a key's words
+        if len(updates.shape) > len(window_axes) + len(indices.shape) - 1:  # keys have one axis more, of words
             window_axes.append(len(updates.shape) - 1)
         gone = {*numbers.inserted_window_dims, *numbers.operand_batching_dims}
         inside_axes = [axis for axis in range(len(x.shape)) if axis not in gone]

@@ -213,7 +213,7 @@ def _explained(
 
 
 def _shown(value: Any) -> str:
-    """A number, or a few of an array."""
+    """The text of a number, or of the first and last numbers of an array."""
     array = np.asarray(value)
     return np.array2string(array, precision=4, threshold=6, separator=", ") if array.ndim else f"{float(array):.4g}"
 

@@ -256,7 +256,9 @@ class Division:
         """Run a part in this thread, with 64-bit types on or off as for the program (JAX has that per thread)."""
         try:
             with self.plan.as_typed():
-                stretch.outputs.update(zip([number], starmap(executable, [arguments]), strict=True))  # see Stretch
+                stretch.outputs.update(
+                    zip([number], starmap(executable, [arguments]), strict=True)
+                )  # as in ``Stretch``
             self.stop(stretch.outputs[number])
         except Exception as error:
             if not is_out_of_memory(error):

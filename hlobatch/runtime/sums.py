@@ -75,9 +75,9 @@ def _is_summed_by_kernel(plan: Plan, summed: tuple[int, ...], size: Any) -> bool
 
 
 def _summing_in_loop(plan: Plan, size: Any, *, threads: int = 1) -> Plan:
-    """The plan whose loop over all lanes has sums over them as such; the plan itself where a row for each is as well.
+    """A plan that sums over lanes in its loop; the plan itself if a row for each lane serves as well.
 
-    Threads do not sum that would have to run one of the inputs twice.
+    It is also the plan itself if threads would have to run one of the inputs twice.
 
     Args:
         plan: What is run.

@@ -105,7 +105,7 @@ class Properties:
         return any(v not in besides for v in self._large_arguments(elements_per_operation))
 
     def _large_arguments(self, elements_per_operation: float) -> list[str]:
-        """The arguments that no lane assigns and that have more elements than that for each operation of a turn."""
+        """The arguments that no lane assigns, and that have many elements for the number of operations of a turn."""
         program = self.program
         if self.has_stacks or not self.repeats:
             return []

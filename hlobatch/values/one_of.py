@@ -152,7 +152,7 @@ def each(several: Choice | Maybe, function: Callable[[Any], Any]) -> Any:
 
 
 def for_each(function: Callable[..., Any], *operands: Any) -> Any:
-    """The result of a function, some of whose operands are choices; None in some lanes is such a choice."""
+    """The result of a function, some of whose operands are choices, or are None in some lanes."""
     for place, operand in enumerate(operands):
         before, after = operands[:place], operands[place + 1 :]
 

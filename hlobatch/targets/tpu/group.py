@@ -72,7 +72,7 @@ class State:
 
     @classmethod
     def of(cls, arrays: tuple[Any, ...]) -> State:
-        """A state of its own that has such tiles."""
+        """A new state, made of the given tiles."""
         counter, fates, steps, tops, pointers, counts = arrays
         return cls(counter, fates, steps, {v: list(own) for v, own in tops.items()}, dict(pointers), list(counts))
 
