@@ -88,7 +88,7 @@ def _with_code(function: types.FunctionType, code: types.CodeType) -> types.Func
 
 
 def _has_place_for(method: types.FunctionType, code: types.CodeType) -> bool:
-    """Whether the code is another than the method's, with the same closure variables."""
+    """Whether code can be run in place of a method's: it is other code, with the same closure variables."""
     return code is not method.__code__ and code.co_freevars == method.__code__.co_freevars
 
 

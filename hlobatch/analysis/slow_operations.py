@@ -38,7 +38,7 @@ def seconds_of(program: Program, block: Block) -> float:
 
 
 def turns_counted(seconds: float) -> int:
-    """The further turns that a visit of blocks counts for which take this long; 0 if they are fewer than the least."""
+    """How many more turns a visit of blocks counts as, given its time; 0 if these are few."""
     turns = min(round(seconds / SECONDS_A_TURN), MOST_TURNS_COUNTED)
     return turns if turns >= LEAST_TURNS_COUNTED else 0
 

@@ -56,7 +56,7 @@ class TracedFunction(JaxprCode):
         return tuple(i for i, own in enumerate(self._own_variables) if not read.isdisjoint(own))
 
     def jaxpr_of(self, parameters: Sequence[int]) -> ClosedJaxpr:
-        """The jaxpr without the arrays of all other parameters, which it does not read."""
+        """The jaxpr as a function of the arrays of some parameters alone, the only ones that it reads."""
         jaxpr: Jaxpr = self.jaxpr.jaxpr
         kept = [variable for i in parameters for variable in self._own_variables[i]]
         if len(kept) == len(jaxpr.invars):

@@ -82,7 +82,7 @@ def logical_and(*values: Any) -> Any:
 
 
 def kept(value: Any, name: str) -> Any:
-    """A value to be assigned; refused if it holds a function, since that reads ``name``, assigned again later."""
+    """A value to be assigned; refused if it holds a function, which would not see the next value of ``name``."""
     if any(callable(leaf) and not is_array(leaf) for leaf in jax.tree.leaves(value, is_leaf=callable)):
         raise kept_error(name)
     return value

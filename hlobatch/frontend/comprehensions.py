@@ -51,7 +51,7 @@ def as_loop(node: Comprehension, result: str, fresh: Callable[[str], str], *, gr
 
 
 def with_items(node: ast.Call, items: ast.expr) -> ast.Call:
-    """A call with a comprehension of the items of its first argument in place of that."""
+    """A call whose first argument is replaced by a list comprehension of its items."""
     item = "_hb_item"
     generator = ast.comprehension(ast.Name(item, ast.Store()), items, [], 0)
     inside = ast.copy_location(ast.ListComp(ast.Name(item, ast.Load()), [generator]), items)

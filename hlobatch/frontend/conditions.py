@@ -225,5 +225,5 @@ def _are_parts(*nodes: ast.expr) -> bool:
 
 
 def _method_call(value: ast.expr, name: str, node: ast.Call) -> ast.expr:
-    """The call of a method; it stands where its object does, so that facts tell it from the other."""
+    """A method call at the place of its object, so that facts tell apart the calls for two objects."""
     return located(ast.Call(located(ast.Attribute(value, name, ast.Load()), value), node.args, node.keywords), value)

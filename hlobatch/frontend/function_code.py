@@ -122,7 +122,7 @@ def _code_as_meant(source: Source) -> types.CodeType:
 
 
 def _is_meant(code: types.CodeType) -> bool:
-    """Whether some code was made here, or is part of such code."""
+    """Whether code has Python's meaning on traced values already, or is a part of code that has."""
     return not frozenset(HELPERS.values()).isdisjoint(part for part in code.co_consts if callable(part))
 
 

@@ -94,7 +94,7 @@ class GeneratorLoop:
     # The generator's variables
 
     def _with_own_names(self) -> ast.FunctionDef:
-        """The generator with other names for its variables, the parameters of which have their arguments."""
+        """The generator with new names for its variables; the arguments have been assigned to its parameters."""
         definition, lowering = self.source.node, self.lowering
         if self.is_lazy:
             definition = placed(with_names(definition, {}), self.node.iter)

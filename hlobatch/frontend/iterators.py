@@ -37,7 +37,7 @@ def is_iterator(value: Any, source: Source, local: frozenset[str]) -> bool:
 
 
 def once(items: Any, name: str) -> Any:
-    """The items, checked that what a name is given to may be gone over more than once.
+    """The value of a name that is used more than once, which has to allow that.
 
     Raises:
         UnsupportedSyntaxError: It is an iterator in Python, whose length differs between lanes.

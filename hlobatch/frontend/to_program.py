@@ -139,7 +139,7 @@ def _check_number(failures: Failures, main: Callee) -> None:
 
 
 def _of_jax(callee: Callee, error: HloBatchError) -> HloBatchError:
-    """An error; for a function of JAX's own, one that is not at a line that the user did not write."""
+    """An error; where it is about a function of JAX's own, without a location in JAX's code."""
     function = callee.source.function
     if not function.__globals__.get("__name__", "").startswith("jax."):
         return error

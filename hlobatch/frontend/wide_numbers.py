@@ -86,7 +86,7 @@ def _of_one_sign(left: Any, right: Any) -> tuple[Any, Any]:
 
 
 def _modulo(value: Any, number: int, dtype: DType, size: int) -> Any:
-    """The remainder by an integer that exceeds the dtype; for a negative number, that is the sum of the two."""
+    """The remainder by an integer that exceeds the dtype; if the number is negative, that is the sum of both."""
     whole = value.astype(dtype)
     if jnp.issubdtype(value.dtype, jnp.unsignedinteger):
         return whole % jnp.asarray(number, dtype) if number < size else whole

@@ -84,7 +84,7 @@ class WithBody(Rewriting):
 
 
 class _Leaving(ast.NodeTransformer):
-    """Lets the ``break`` of a loop's own leave the loop, where its body stands inside of others."""
+    """Lets a ``break`` leave the loop that it belongs to, where the loop's body is put inside of other loops."""
 
     def __init__(self, depth: int) -> None:
         self._depth = depth

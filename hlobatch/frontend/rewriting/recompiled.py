@@ -15,7 +15,7 @@ _FACTORY, _CODE = "__hb_factory", "__hb_code"
 
 
 def recompiled(node: ast.FunctionDef, body: Sequence[ast.stmt], plain: types.CodeType, file: str) -> types.CodeType:
-    """The code of a function with another body. Its closure variables are among those of the function.
+    """The code of a function with another body, whose closure variables are among those of the function.
 
     Args:
         node: The function's definition.
