@@ -49,6 +49,20 @@ class Choice(Carrier):
         """The objects, each with the lanes that have it."""
         return ((self.hb_index == place, one) for place, one in enumerate(self.hb_objects))
 
+    @property
+    def hb_is_none(self) -> Any:
+        """Whether the lane has None: a bool if that is so in all lanes or in none, else an array."""
+        return holds(self, lambda one: one is None)
+
+    @property
+    def hb_without_none(self) -> Any:
+        """The choice in a lane where it is not None; an object instead of a choice if it is the only other one."""
+        left = tuple(value for value in self.hb_objects if value is not None)
+        if len(left) < 2:
+            return left[0] if left else None
+        table = np.asarray([0 if value is None else left.index(value) for value in self.hb_objects], np.int32)
+        return type(self)(jnp.asarray(table)[self.hb_index], left)
+
     @classmethod
     def hb_join(cls, left: Any, right: Any, join: Callable[[Any, Any], Any], held: Callable[[Any], Any]) -> Any:
         del join, held
@@ -100,15 +114,6 @@ def holds(choice: Choice, question: Callable[[Any], bool]) -> Any:
     """The answer to a question about the lane's object: a bool if it is the same for all, else an array."""
     answers = list(map(question, choice.hb_objects))
     return answers[0] if len(set(answers)) == 1 else jnp.asarray(np.array(answers))[choice.hb_index]
-
-
-def without_none(choice: Choice) -> Any:
-    """The choice in a lane where it is not None; an object instead of a choice if it is the only other one."""
-    left = tuple(value for value in choice.hb_objects if value is not None)
-    if len(left) < 2:
-        return left[0] if left else None
-    table = np.asarray([0 if value is None else left.index(value) for value in choice.hb_objects], np.int32)
-    return type(choice)(jnp.asarray(table)[choice.hb_index], left)
 
 
 def moved(value: Any, into: Choice) -> Any:

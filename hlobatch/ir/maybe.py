@@ -41,13 +41,23 @@ class Maybe(Value):
     @property
     def hb_alternatives(self) -> Iterator[tuple[Any, Any]]:
         """None and the value, each with the lanes that have it."""
-        yield jnp.logical_not(self.is_there), None
+        yield self.hb_is_none, None
         yield self.is_there, self.value
 
     @property
     def hb_index(self) -> Any:
         """The index of the lane's one among the alternatives."""
         return jnp.asarray(self.is_there, jnp.int32)
+
+    @property
+    def hb_is_none(self) -> Any:
+        """Whether the lane has None."""
+        return jnp.logical_not(self.is_there)
+
+    @property
+    def hb_without_none(self) -> Maybe:
+        """The value in a lane where it is not None."""
+        return Maybe(True, self.value)
 
     @classmethod
     def hb_join(cls, left: Any, right: Any, join: Callable[[Any, Any], Any], held: Callable[[Any], Any]) -> Any:

@@ -28,7 +28,7 @@ import jax
 import jax.numpy as jnp
 
 from hlobatch.ir.boxed import Boxed, leaves_of, mapped, object_of, unboxed
-from hlobatch.ir.choice import Choice, holds, without_none
+from hlobatch.ir.choice import Choice
 from hlobatch.ir.code import Code
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.maybe import Maybe
@@ -69,10 +69,8 @@ def is_several(value: Any) -> bool:
 
 def is_none(value: Any) -> Any:
     """``value is None``: a Python bool, or a boolean array where that differs between lanes."""
-    if isinstance(value, Choice):
-        return holds(value, lambda one: one is None)
-    known = optional(value)
-    return value is None if known is None else jnp.logical_not(known.is_there)
+    known = alternatives(value)
+    return value is None if known is None else known.hb_is_none
 
 
 def is_present(value: Any) -> Any:
@@ -95,7 +93,7 @@ def asked(value: Any, variable: str, around: Any = ()) -> Any:
     """
     if not isinstance(around, tuple):
         return value
-    if is_optional(value) or (isinstance(value, Choice) and any(one is None for one in value.hb_objects)):
+    if (known := alternatives(value)) is not None and known.hb_is_none is not False:
         fact = MayBeNone(variable)
         raise Learned(fact.site, fact)
     return value
@@ -189,9 +187,8 @@ class NotNone(Code):
 
 
 def _not_none(value: Any) -> Any:
-    if isinstance(value, Choice):
-        return without_none(value)
-    return Maybe(True, value) if is_optional(value) else value
+    known = alternatives(value)
+    return value if known is None else known.hb_without_none
 
 
 # Running code
