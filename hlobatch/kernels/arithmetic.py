@@ -31,18 +31,6 @@ from hlobatch.typing import DType
 Params = dict[str, Any]
 
 
-def part(e: Emitter, x: str, dtype: DType, k: int) -> str:
-    """The real (0) or imaginary (1) part of a complex number."""
-    return e.op(f"extractelement {kind(dtype)} {x}, i32 {k}")
-
-
-def pair(e: Emitter, real: str, imaginary: str, dtype: DType) -> str:
-    """The complex number with a real and an imaginary part."""
-    k, p = kind(dtype), kind(part_type(dtype))
-    half = e.op(f"insertelement {k} poison, {p} {real}, i32 0")
-    return e.op(f"insertelement {k} {half}, {p} {imaginary}, i32 1")
-
-
 def _instruction(name: str, of_floats: str, of_integers: str) -> None:
     @on_numbers(name)
     def _(e: Emitter, d: Any, s: Any, p: Params, a: str, b: str) -> str:
@@ -62,13 +50,13 @@ def _(e: Emitter, d: Any, s: Any, p: Params, a: str, b: str) -> str:
     if not is_complex(d):
         return e.op(f"{'fmul' if is_float(d) else 'mul'} {kind(d)} {a}, {b}")
     k = kind(part_type(d))
-    (ar, ai), (br, bi) = ((part(e, x, d, 0), part(e, x, d, 1)) for x in (a, b))
+    (ar, ai), (br, bi) = ((e.part(x, d, 0), e.part(x, d, 1)) for x in (a, b))
 
     def times(x: str, y: str) -> str:
         return e.op(f"fmul {k} {x}, {y}")
 
     real = e.op(f"fsub {k} {times(ar, br)}, {times(ai, bi)}")
-    return pair(e, real, e.op(f"fadd {k} {times(ar, bi)}, {times(ai, br)}"), d)
+    return e.pair(real, e.op(f"fadd {k} {times(ar, bi)}, {times(ai, br)}"), d)
 
 
 @on_numbers("not")
@@ -108,7 +96,7 @@ def _comparison(name: str, of_floats: str) -> None:
     def _(e: Emitter, d: Any, s: Any, p: Params, a: str, b: str) -> str:
         if is_complex(s):
             own = part_type(s)
-            real, imaginary = (apply(e, name, BOOL, part(e, a, s, k), part(e, b, s, k), of=own) for k in range(2))
+            real, imaginary = (apply(e, name, BOOL, e.part(a, s, k), e.part(b, s, k), of=own) for k in range(2))
             return e.op(f"{'and' if name == 'eq' else 'or'} i1 {real}, {imaginary}")
         if is_float(s):
             return e.op(f"fcmp {of_floats} {kind(s)} {a}, {b}")
@@ -252,11 +240,11 @@ def _(e: Emitter, d: Any, s: Any, p: Params, a: str) -> str:
         return a
     if is_complex(d):
         own = part_type(d)
-        parts = [part(e, a, s, k) for k in range(2)] if is_complex(s) else [a]
+        parts = [e.part(a, s, k) for k in range(2)] if is_complex(s) else [a]
         parts = [apply(e, "convert_element_type", own, x, of=part_type(s) if is_complex(s) else s) for x in parts]
-        return pair(e, parts[0], parts[1] if len(parts) > 1 else number(0, own), d)
+        return e.pair(parts[0], parts[1] if len(parts) > 1 else number(0, own), d)
     if is_complex(s):
-        return apply(e, "convert_element_type", d, part(e, a, s, 0), of=part_type(s))
+        return apply(e, "convert_element_type", d, e.part(a, s, 0), of=part_type(s))
     if is_short_float(s):
         return apply(e, "convert_element_type", d, widened(e, a, s), of=FLOAT32)
     if is_short_float(d):
@@ -290,24 +278,24 @@ def _(e: Emitter, d: Any, s: Any, p: Params, a: str) -> str:
 
 @on_numbers("real")
 def _(e: Emitter, d: Any, s: Any, p: Params, a: str) -> str:
-    return part(e, a, s, 0)
+    return e.part(a, s, 0)
 
 
 @on_numbers("imag")
 def _(e: Emitter, d: Any, s: Any, p: Params, a: str) -> str:
-    return part(e, a, s, 1)
+    return e.part(a, s, 1)
 
 
 @on_numbers("complex")
 def _(e: Emitter, d: Any, s: Any, p: Params, a: str, b: str) -> str:
-    return pair(e, a, b, d)
+    return e.pair(a, b, d)
 
 
 @on_numbers("conj")
 def _(e: Emitter, d: Any, s: Any, p: Params, a: str) -> str:
     if not is_complex(s):
-        return pair(e, a, number(0, s), d)
-    return pair(e, part(e, a, s, 0), e.op(f"fneg {kind(part_type(d))} {part(e, a, s, 1)}"), d)
+        return e.pair(a, number(0, s), d)
+    return e.pair(e.part(a, s, 0), e.op(f"fneg {kind(part_type(d))} {e.part(a, s, 1)}"), d)
 
 
 @on_numbers("clamp")

@@ -10,7 +10,7 @@ from typing import Any, Final
 from hlobatch.kernels.emitter import Emitter
 from hlobatch.kernels.rules import Out, apply, on_arrays
 from hlobatch.kernels.text import Index, strides
-from hlobatch.kernels.types import INT64, NoKernelError, is_narrow, number, size
+from hlobatch.kernels.types import INT64, NoKernelError, is_complex, is_narrow, kind, number, size
 from hlobatch.kernels.values import Value
 from hlobatch.typing import DType
 
@@ -71,11 +71,41 @@ def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
     x = values[0]
     if x.shape == shape:
         return [e.map(lambda a: apply(e, "bitcast_convert_type", dtype, a, of=x.dtype), dtype, shape, x)]
-    if is_narrow(dtype) or is_narrow(x.dtype) or e.processor.width > 1:
+    if any(is_narrow(d) or is_complex(d) for d in (dtype, x.dtype)):
         raise NoKernelError(f"`bitcast_convert_type` of {x.dtype} to {dtype} has no code")
-    place = e.memory(dtype, size(shape))  # the least significant part comes first, as in XLA
-    e.copy_to(x, place)
-    return [e.resident(place, dtype, shape)]
+    is_divided, x = len(shape) > len(x.shape), e.forced(x)
+
+    def element(index: list[Index]) -> str:
+        if is_divided:
+            return _part_of_bits(e, e.element(x, e.position(index[:-1], x.shape)), x.dtype, index[-1], dtype)
+        parts = [e.element(x, e.position([*index, k], x.shape)) for k in range(x.shape[-1])]
+        return _joined_bits(e, parts, x.dtype, dtype)
+
+    return [e.built(dtype, shape, element)]
+
+
+def _part_of_bits(e: Emitter, x: str, dtype: DType, k: Index, to: DType) -> str:
+    """The ``k``-th number of a smaller type in the bits of a number; the least significant one is the first."""
+    whole, part, bits = f"i{8 * dtype.itemsize}", f"i{8 * to.itemsize}", e.times(k, 8 * to.itemsize)
+    if whole != "i64" and not isinstance(bits, int):
+        bits = e.op(f"trunc i64 {bits} to {whole}")
+    shifted = e.op(f"lshr {whole} {_as_bits(e, x, dtype)}, {bits}")
+    found = e.op(f"trunc {whole} {shifted} to {part}")
+    return found if kind(to) == part else e.op(f"bitcast {part} {found} to {kind(to)}")
+
+
+def _joined_bits(e: Emitter, parts: Sequence[str], dtype: DType, to: DType) -> str:
+    """The number whose bits are those of several smaller ones, of which the first is the least significant."""
+    whole, part, total = f"i{8 * to.itemsize}", f"i{8 * dtype.itemsize}", "0"
+    for k, x in enumerate(parts):
+        wide = e.op(f"zext {part} {_as_bits(e, x, dtype)} to {whole}")
+        total = e.op(f"or {whole} {total}, {e.op(f'shl {whole} {wide}, {8 * dtype.itemsize * k}')}")
+    return total if kind(to) == whole else e.op(f"bitcast {whole} {total} to {kind(to)}")
+
+
+def _as_bits(e: Emitter, x: str, dtype: DType) -> str:
+    k, bits = kind(dtype), f"i{8 * dtype.itemsize}"
+    return x if k == bits else e.op(f"bitcast {k} {x} to {bits}")
 
 
 @on_arrays("select_n", uses_once=True)

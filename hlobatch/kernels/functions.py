@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from hlobatch.kernels.arithmetic import Params, part, whole_division
+from hlobatch.kernels.arithmetic import Params, whole_division
 from hlobatch.kernels.emitter import Emitter
 from hlobatch.kernels.rules import on_numbers
 from hlobatch.kernels.types import FLOAT32, NoKernelError, is_complex, is_float, is_signed, kind, number, part_type
@@ -154,7 +154,7 @@ def _length(x: Any, y: Any) -> Any:
 @on_numbers("abs")
 def _(e: Emitter, d: Any, s: Any, p: Params, a: str) -> str:
     if is_complex(s):
-        return in_jax(e, _length, part_type(s), part(e, a, s, 0), part(e, a, s, 1))
+        return in_jax(e, _length, part_type(s), e.part(a, s, 0), e.part(a, s, 1))
     if is_float(d):
         return e.intrinsic("fabs", d, a)
     return e.intrinsic("abs", d, a, flag="false") if is_signed(d) else a

@@ -2,6 +2,7 @@
 
 A number of a lane is an element of a vector with as many elements as the gang has lanes; LLVM splits it into registers
 of the processor. An array has the lanes of the gang side by side: element ``i`` of all lanes is one vector in memory.
+A complex number of each lane is one vector too, of all real parts and then all imaginary parts.
 A value that is the same in all lanes, such as a constant or the counter of a loop, stays a scalar.
 
 A store is masked if lanes outside the mask may have a value in that memory. Memory that was allocated under the present
@@ -21,16 +22,17 @@ from hlobatch.kernels.text import MOST_ELEMENTS_UNROLLED, OUT_OF_BOUNDS, Index, 
 from hlobatch.kernels.types import (
     BOOL,
     SUFFIXES,
-    NoKernelError,
     alignment,
     is_complex,
     is_narrow,
     is_signed,
     kind,
+    part_of,
+    part_type,
     stored,
 )
 from hlobatch.kernels.vector_functions import VectorFunction
-from hlobatch.kernels.widening import Called, operands_of, vector, widened
+from hlobatch.kernels.widening import Called, complex_select, loaded, operands_of, stored_to, vector, widened
 from hlobatch.typing import DType
 
 LANE: Final = "%row"
@@ -38,7 +40,7 @@ LANE: Final = "%row"
 OF_NOBODY: Final = "nobody"
 """In place of a mask: memory whose values the lanes outside of the present mask do not read again, so it is never
 masked."""
-_BYTES: Final = {"ptr": 8, "i1": 1, "half": 2, "float": 4, "double": 8}
+_BYTES: Final = {"ptr": 8, "i1": 1, "half": 2, "float": 4, "double": 8, "<2 x double>": 16}
 _ALIGNED_BYTES: Final = 64
 
 
@@ -71,22 +73,22 @@ class GangEmitter(LaneEmitter):
 
         It becomes one on vectors if an operand differs between lanes.
         """
-        words = text.split(" ", 3)
-        if words[0] == "load" and (cell := words[3].split(",")[0]) in self._own:
-            return self.of_lanes(f"load {vector(words[1].rstrip(','), self.width)}, ptr {cell}, align {_ALIGNED_BYTES}")
+        if (found := loaded(text)) is not None and found[1] in self._own:
+            return self.of_lanes(f"load {vector(found[0], self.width)}, ptr {found[1]}, align {_ALIGNED_BYTES}")
         if not any(map(self.varies, operands_of(text))):
             return super().op(text)
+        if (chosen := complex_select(text)) is not None:
+            return self._select_parts(*chosen)
         if (call := Called.read(text)) is None:
             return self.of_lanes(widened(text, self.width, self.spread))
         return self._intrinsic(call) if call.is_intrinsic else self._function(call)
 
     def do(self, text: str) -> None:
         """Append an instruction without a result; a store to memory of the lanes becomes one of a vector."""
-        words = text.split(" ")
-        if words[0] == "store" and words[-1] in self._own:
-            self._write(words[1], words[2].rstrip(","), words[-1])
+        if (found := stored_to(text)) is not None and found[2] in self._own:
+            self._write(*found)
             return
-        assert not any(x.rstrip(",") in self._varying for x in words), text
+        assert not any(x.rstrip(",") in self._varying for x in text.split(" ")), text
         super().do(text)
 
     def of_lanes(self, text: str) -> str:
@@ -107,19 +109,28 @@ class GangEmitter(LaneEmitter):
         """Broadcast a scalar to a vector; constants are broadcast once, at the function's entry."""
         if self.varies(x):
             return x
+        if not x.startswith("%"):
+            known = self._splats.get((llvm_type, x))
+            if known is None:
+                known = self._splats[llvm_type, x] = self._broadcast(llvm_type, x, self._at_entry)
+                self._varying.add(known)
+            return known
+        found = self._broadcast(llvm_type, x, self.plain)
+        self._varying.add(found)
+        return found
+
+    def _at_entry(self, text: str) -> str:
+        name = self.new("s")
+        self.heads.append(f"  {name} = {text}")
+        return name
+
+    def _broadcast(self, llvm_type: str, x: str, emit: Callable[[str], str]) -> str:
+        if part_of(llvm_type) is not None:
+            order = ", ".join(["i32 0"] * self.width + ["i32 1"] * self.width)
+            return emit(f"shufflevector {llvm_type} {x}, {llvm_type} poison, <{2 * self.width} x i32> <{order}>")
         of_all = vector(llvm_type, self.width)
-        first = f"insertelement {of_all} poison, {llvm_type} {x}, i32 0"
-        order = f"<{self.width} x i32> zeroinitializer"
-        if x.startswith("%"):
-            return self.of_lanes(f"shufflevector {of_all} {self.plain(first)}, {of_all} poison, {order}")
-        known = self._splats.get((llvm_type, x))
-        if known is None:
-            known, one = self.new("s"), self.new("s")
-            self.heads.append(f"  {one} = {first}")
-            self.heads.append(f"  {known} = shufflevector {of_all} {one}, {of_all} poison, {order}")
-            self._splats[llvm_type, x] = known
-            self._varying.add(known)
-        return known
+        first = emit(f"insertelement {of_all} poison, {llvm_type} {x}, i32 0")
+        return emit(f"shufflevector {of_all} {first}, {of_all} poison, <{self.width} x i32> zeroinitializer")
 
     def any(self, lanes: str) -> str:
         """Register of one boolean: whether any element of a mask is true."""
@@ -133,6 +144,29 @@ class GangEmitter(LaneEmitter):
         bits = self.plain(f"bitcast {vector('i1', self.width)} {lanes} to {k}")
         counted = self.plain(f"call {k} @{name}({k} {bits})")
         return counted if k == "i64" else self.plain(f"{'zext' if self.width < 64 else 'trunc'} {k} {counted} to i64")
+
+    # Complex numbers
+
+    def part(self, x: str, dtype: DType, k: int) -> str:
+        return self._half(kind(part_type(dtype)), x, k) if self.varies(x) else super().part(x, dtype, k)
+
+    def pair(self, real: str, imaginary: str, dtype: DType) -> str:
+        if not self.varies(real) and not self.varies(imaginary):
+            return super().pair(real, imaginary, dtype)
+        k = kind(part_type(dtype))
+        return self._joined(k, [self.spread(k, real), self.spread(k, imaginary)], self.width)
+
+    def _half(self, k: str, x: str, which: int) -> str:
+        """The vector of the real (0) or imaginary (1) parts of a vector of complex numbers."""
+        of_all, order = f"<{2 * self.width} x {k}>", range(which * self.width, (which + 1) * self.width)
+        elements = ", ".join(f"i32 {i}" for i in order)
+        return self.of_lanes(f"shufflevector {of_all} {x}, {of_all} poison, <{self.width} x i32> <{elements}>")
+
+    def _select_parts(self, condition: str, k: str, x: str, y: str) -> str:
+        """A select of complex numbers, by parts, since the condition has one element for each lane."""
+        x, y = (self.spread(f"<2 x {k}>", operand) for operand in (x, y))
+        halves = [(self._half(k, x, which), self._half(k, y, which)) for which in range(2)]
+        return self._joined(k, [self.op(f"select i1 {condition}, {k} {a}, {k} {b}") for a, b in halves], self.width)
 
     # Calls
 
@@ -213,8 +247,6 @@ class GangEmitter(LaneEmitter):
         return name
 
     def new_memory(self, dtype: DType, elements: int) -> str:
-        if is_complex(dtype):
-            raise NoKernelError(f"numbers of type {dtype} have no code for several lanes")
         taken = max(elements, 1) * self.width * dtype.itemsize
         name = self.new("m")
         if elements <= MOST_ELEMENTS_UNROLLED and self.own_bytes + taken <= BYTES_ON_ANY_STACK:
@@ -236,9 +268,12 @@ class GangEmitter(LaneEmitter):
         elif i == 0:
             return pointer
         else:
-            at = self.times(i, self.width) if is_own else i
-            at = self.plus(at, LANE) if is_own and not self.varies(pointer) else at
-            found = self.op(f"getelementptr {stored(dtype)}, ptr {pointer}, i64 {at}")
+            k, at = stored(dtype), i
+            if is_own:
+                part = part_of(k)
+                k, at = part or k, self.times(i, 2 * self.width if part else self.width)
+                at = at if self.varies(pointer) else self.plus(at, LANE)
+            found = self.op(f"getelementptr {k}, ptr {pointer}, i64 {at}")
         if is_own:
             self._own[found] = self._own[pointer]
         return found
@@ -281,10 +316,18 @@ class GangEmitter(LaneEmitter):
         of_lanes, x = vector(k, self.width), self.spread(k, x)
         if self._own[cell] not in (self.mask, OF_NOBODY):
             before = self.of_lanes(f"load {of_lanes}, ptr {cell}, align {align}")
-            x = self.of_lanes(f"select {vector('i1', self.width)} {self.mask}, {of_lanes} {x}, {of_lanes} {before}")
+            x = self.op(f"select i1 {self.mask}, {k} {x}, {k} {before}")
         Text.do(self, f"store {of_lanes} {x}, ptr {cell}, align {align}")
 
+    def _parts(self, places: str, k: str) -> list[str]:
+        """The addresses of the real and of the imaginary parts, given those of complex numbers."""
+        return [places, self.op(f"getelementptr {k}, ptr {places}, i64 {self.width if places in self._own else 1}")]
+
     def _gathered(self, places: str, dtype: DType) -> str:
+        if is_complex(dtype):
+            own = part_type(dtype)
+            found = [self._gathered(place, own) for place in self._parts(places, kind(own))]
+            return self._joined(kind(own), found, self.width)
         k, w = stored(dtype), self.width
         name = f"llvm.masked.gather.v{w}{SUFFIXES.get(k, k)}.v{w}p0"
         types = vector("ptr", w), "i32", vector("i1", w), vector(k, w)
@@ -294,6 +337,11 @@ class GangEmitter(LaneEmitter):
 
     def scatter(self, k: str, x: str, places: str, align: int) -> None:
         """Store the elements of the lanes under the mask, each to its own address (a masked scatter)."""
+        if (part := part_of(k)) is not None:
+            x = self.spread(k, x)
+            for which, place in enumerate(self._parts(places, part)):
+                self.scatter(part, self._half(part, x, which), place, align)
+            return
         w = self.width
         name = f"llvm.masked.scatter.v{w}{SUFFIXES.get(k, k)}.v{w}p0"
         types = vector(k, w), vector("ptr", w), "i32", vector("i1", w)

@@ -15,7 +15,7 @@ import numpy as np
 from hlobatch.diagnostics import UNKNOWN, Location
 from hlobatch.kernels.debug import Places
 from hlobatch.kernels.processors import Processor
-from hlobatch.kernels.types import SUFFIXES, alignment, is_narrow, is_signed, kind, size, stored
+from hlobatch.kernels.types import SUFFIXES, alignment, is_narrow, is_signed, kind, part_type, size, stored
 from hlobatch.typing import DType
 
 Index = int | str
@@ -170,6 +170,18 @@ class Text:
         name = self.external(f"llvm.{stem}.{SUFFIXES.get(k, k)}", k, *[k] * len(operands), *(["i1"] if flag else []))
         given = [f"{k} {x}" for x in operands] + ([f"i1 {flag}"] if flag else [])
         return self.op(f"call {k} @{name}({', '.join(given)})")
+
+    # Complex numbers
+
+    def part(self, x: str, dtype: DType, k: int) -> str:
+        """The real (0) or imaginary (1) part of a complex number."""
+        return self.op(f"extractelement {kind(dtype)} {x}, i32 {k}")
+
+    def pair(self, real: str, imaginary: str, dtype: DType) -> str:
+        """The complex number with a real and an imaginary part."""
+        k, p = kind(dtype), kind(part_type(dtype))
+        half = self.op(f"insertelement {k} poison, {p} {real}, i32 0")
+        return self.op(f"insertelement {k} {half}, {p} {imaginary}, i32 1")
 
     # Memory
 

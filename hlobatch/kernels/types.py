@@ -90,6 +90,11 @@ def bits_of(dtype: DType) -> int:
     return int(kind(dtype)[1:])
 
 
+def part_of(llvm_type: str) -> str | None:
+    """LLVM's type of the parts of a complex number; None if a type is not that of a complex number."""
+    return llvm_type[len("<2 x ") : -1] if llvm_type.startswith("<2 x ") else None
+
+
 def part_type(dtype: DType) -> np.dtype[Any]:
     """The type of the parts of a complex number."""
     return np.dtype("float32" if dtype == np.complex64 else "float64")

@@ -5,6 +5,10 @@
     fadd float %a, %b            ==>   fadd <64 x float> %a, %b
     icmp eq i32 %a, 3            ==>   icmp eq <64 x i32> %a, %threes
     call float @llvm.sqrt.f32    ==>   call <64 x float> @llvm.sqrt.v64f32
+    fadd <2 x float> %a, %b      ==>   fadd <128 x float> %a, %b
+
+A complex number, whose type is ``<2 x float>`` or ``<2 x double>``, becomes the real parts of all lanes and then all
+imaginary parts, so that both halves are vectors of lanes.
 
 A register has either one number for each lane (it varies) or one that is the same for all of them (it is uniform), as
 in ISPC. An instruction whose operands are all uniform stays scalar.
@@ -19,9 +23,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from hlobatch.kernels.types import NoKernelError
+from hlobatch.kernels.types import NoKernelError, part_of
 
-_TYPE: Final = r"(i\d+|float|double|half|ptr)"
+_TYPE: Final = r"(i\d+|float|double|half|ptr|<2 x (?:float|double)>)"
+_OPERAND: Final = r"(<[^>]*>|[^\s,]+)"
 _WORDS: Final = r"([a-z]+(?: [a-z]+)*)"
 _SUFFIX: Final = re.compile(r"[if]\d+")
 
@@ -42,14 +47,23 @@ class Form:
 
 
 FORMS: Final = (
-    Form(re.compile(rf"select (i1) (\S+), {_TYPE} (\S+), {_TYPE} (\S+)"), ((2, 1), (4, 3), (6, 5)), (1, 3, 5)),
+    Form(
+        re.compile(rf"select (i1) (\S+), {_TYPE} {_OPERAND}, {_TYPE} {_OPERAND}"),
+        ((2, 1), (4, 3), (6, 5)),
+        (1, 3, 5),
+    ),
     Form(re.compile(rf"{_WORDS} {_TYPE} (\S+) to {_TYPE}"), ((3, 2),), (2, 4)),
-    Form(re.compile(rf"{_WORDS} {_TYPE} (\S+), (\S+)"), ((3, 2), (4, 2)), (2,)),
-    Form(re.compile(rf"{_WORDS} {_TYPE} (\S+)"), ((3, 2),), (2,)),
-    Form(re.compile(r"getelementptr \S+, (ptr) (\S+), (i64) (\S+)"), ((2, 1), (4, 3)), (1, 3)),
+    Form(re.compile(rf"{_WORDS} {_TYPE} {_OPERAND}, {_OPERAND}"), ((3, 2), (4, 2)), (2,)),
+    Form(re.compile(rf"{_WORDS} {_TYPE} {_OPERAND}"), ((3, 2),), (2,)),
+    Form(re.compile(rf"getelementptr (?:{_TYPE}), (ptr) (\S+), (i64) (\S+)"), ((3, 2), (5, 4)), (2, 4)),
 )
 """Selects, conversions, instructions with two operands and with one, and addresses."""
 
+_STORE: Final = re.compile(rf"store {_TYPE} {_OPERAND}, ptr (\S+)")
+_LOAD: Final = re.compile(rf"load {_TYPE}, ptr ([^\s,]+)(?:, align \d+)?")
+_SELECT_OF_COMPLEX: Final = re.compile(
+    rf"select i1 (\S+), <2 x (float|double)> {_OPERAND}, <2 x (?:float|double)> {_OPERAND}"
+)
 _CALL: Final = re.compile(rf"call {_TYPE} @(\S+?)\((.*)\)")
 
 
@@ -115,8 +129,27 @@ def operands_of(text: str) -> list[str]:
 
 
 def vector(kind: str, width: int) -> str:
-    """The vector type with an element for each lane."""
-    return f"<{width} x {kind}>"
+    """The vector type with an element for each lane; two elements for each lane if the type is of complex numbers."""
+    part = part_of(kind)
+    return f"<{width} x {kind}>" if part is None else f"<{2 * width} x {part}>"
+
+
+def loaded(text: str) -> tuple[str, str] | None:
+    """The type and the pointer of a load; None if the instruction is none."""
+    found = _LOAD.fullmatch(text)
+    return None if found is None else (found[1], found[2])
+
+
+def stored_to(text: str) -> tuple[str, str, str] | None:
+    """The type, the value and the pointer of a store; None if the instruction is none."""
+    found = _STORE.fullmatch(text)
+    return None if found is None else (found[1], found[2], found[3])
+
+
+def complex_select(text: str) -> tuple[str, str, str, str] | None:
+    """The condition, the type of the parts and both operands of a select of complex numbers; None if it is none."""
+    found = _SELECT_OF_COMPLEX.fullmatch(text)
+    return None if found is None else (found[1], found[2], found[3], found[4])
 
 
 def _form_of(text: str) -> tuple[Form, re.Match[str]]:

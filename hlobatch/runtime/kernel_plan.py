@@ -169,12 +169,18 @@ def form_of(plan: Plan, size: Any) -> Verdict:
         return Verdict(False, "")
     if plan.summed:
         return Verdict(False, "the loop over all lanes sums what they give")
-    judge: Any = lambda: _judged(plan)  # noqa: E731
-    found: Any = plan.executable(("form", jax.default_backend()), judge)
-    assert isinstance(found, Verdict)
-    verdict = found.of_batch(size)
-    if not verdict.by_themselves:
+    verdict = _judged(plan, has_gangs=plan.options.optimizations.gangs).of_batch(size)
+    if not verdict.by_themselves or not (reason := _missing_code(plan, verdict)):
         return verdict
+    if verdict.is_gang:
+        other = _judged(plan, has_gangs=False).of_batch(size)
+        if other.by_themselves and not _missing_code(plan, other):
+            return other._replace(reason=f"{other.reason}; no code of several lanes: {reason}")
+    return Verdict(False, reason)
+
+
+def _missing_code(plan: Plan, verdict: Verdict) -> str:
+    """Why there is no code for the form that a verdict names; empty if it has some."""
     target = plan.programs.policies.target
     try:
         if target.is_host:
@@ -182,17 +188,24 @@ def form_of(plan: Plan, size: Any) -> Verdict:
         else:
             device_kernel(plan, target)
     except KernelError as error:
-        return Verdict(False, error.message)
-    return verdict
+        return error.message
+    return ""
 
 
-def _judged(plan: Plan) -> Verdict:
-    """The target's judgement on whether to run a plan as a kernel, if the user leaves it open."""
+def _judged(plan: Plan, *, has_gangs: bool) -> Verdict:
+    """The target's judgement on whether to run a plan as a kernel if the user leaves it open, for any batch."""
+    judge: Any = lambda: _judgement(plan, has_gangs=has_gangs)  # noqa: E731
+    found: Any = plan.executable(("form", jax.default_backend(), has_gangs), judge)
+    assert isinstance(found, Verdict)
+    return found
+
+
+def _judgement(plan: Plan, *, has_gangs: bool) -> Verdict:
     options = plan.options
     if (options.dispatch, options.schedule, options.lanes) != ("auto", "auto", None):
         return Verdict(False, "how the loop over all lanes runs is asked for")
     target = plan.programs.policies.target
-    if not options.optimizations.gangs:
+    if not has_gangs:
         target = replace(target, lanes=target.lanes.without_gangs)
     verdict = target.judge(plan.programs.of_a_lane)
     if options.max_steps is None:

@@ -22,7 +22,7 @@ from hlobatch.kernels.interface import Operands
 from hlobatch.kernels.interface import Options as CodeOptions
 from hlobatch.kernels.module import KernelModule, to_llvm
 from hlobatch.kernels.processors import CPU, Processor, gang
-from hlobatch.kernels.types import NoKernelError
+from hlobatch.kernels.types import NoKernelError, alignment
 from hlobatch.lowering.state.captures import Captures, captures
 from hlobatch.lowering.state.inputs import Inputs
 from hlobatch.runtime.plan import Plan
@@ -73,7 +73,7 @@ class Shape:
         if not self.is_gang:
             return CPU
         bits, kept = jit.vector_bits(), [physical(leaf) for v in self._own for leaf in v.tensor_leaves]
-        widest = max((leaf.dtype.itemsize for leaf in kept), default=4)
+        widest = max((alignment(leaf.dtype) for leaf in kept), default=4)
         vectors = VECTORS_OF_ARRAYS if any(leaf.shape for leaf in kept) else VECTORS
         return gang(vectors * bits // (8 * max(widest, 4)), bits)
 

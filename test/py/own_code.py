@@ -14,12 +14,7 @@ WITHOUT = {
     "narrow_types": "numbers of type float8_e4m3fn have no code",
     "prints": "what lanes have Python do has no code: print",
 }
-"""Programs of the zoo that have no kernel, and their errors."""
-WITHOUT_GANG = WITHOUT | {
-    "mandelbrot": "numbers of type complex64 have no code for several lanes",
-    "complex_power": "numbers of type complex64 have no code for several lanes",
-}
-"""Programs of the zoo that no gang runs, and their errors."""
+"""Programs of the zoo that neither a kernel nor a gang runs, and their errors."""
 
 
 @contextlib.contextmanager

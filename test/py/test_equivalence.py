@@ -32,7 +32,7 @@ from on_threads import (
     handing_everything_over,
     on_threads,
 )
-from own_code import HAS_LLVM, WITHOUT, WITHOUT_GANG, checking
+from own_code import HAS_LLVM, WITHOUT, checking
 from shares import covering, features
 from typed_once import typed_once  # noqa: F401  # a fixture
 from zoo import (
@@ -122,13 +122,12 @@ def as_on_accelerator(**options: Any) -> Run:
 
 def by_kernel(*, dispatch: str = "kernel", checked: bool = False, in_jit: bool = False, **options: Any) -> Run:
     """The program as a kernel or as gangs; for a program without one, check the error, and run XLA's loop."""
-    without = WITHOUT if dispatch == "kernel" else WITHOUT_GANG
 
     def run(program: ZooProgram, batch: int) -> Any:
         alone = program.variant(dispatch=dispatch, **options)
         with checking() if checked else contextlib.nullcontext(), optimizing_little():
-            if program.name in without and batch:
-                with pytest.raises(hb.KernelError, match=without[program.name]):
+            if program.name in WITHOUT and batch:
+                with pytest.raises(hb.KernelError, match=WITHOUT[program.name]):
                     alone(*program.inputs(batch))
                 return variant(program)(*program.inputs(batch))
             return within_jit(alone, program.inputs(batch)) if in_jit else alone(*program.inputs(batch))

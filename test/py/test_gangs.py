@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import test_kernels
-from own_code import WITHOUT_GANG, checking, needs_llvm
+from own_code import WITHOUT, checking, needs_llvm
 from zoo import LOOP, ZOO
 
 import hlobatch as hb
@@ -155,6 +155,25 @@ def test_products(rows: int, columns: int) -> None:
     found = gang(twice, in_axes=(None, 0, 0, 0))(shared, own, x, n)
     each = (shared @ x[..., None]).sum((1, 2)) + (own @ x[..., None]).max((1, 2)) + (own.mT @ own).sum((1, 2))
     np.testing.assert_allclose(found, each * n, rtol=1e-4, atol=1e-4)
+
+
+def test_complex_numbers() -> None:
+    """Rows of complex numbers that each lane keeps on a stack, changes at places of its own, sums and multiplies."""
+
+    def powers(z, row, n):
+        if n == 0:
+            return z * 0 + 1, row
+        at = n % 5
+        row = row.at[at].set(jnp.where(row[at - 1].real > 0, row[at] * z, jnp.conj(row[at]))).at[0].add(1j)
+        below, row = powers(z, row, n - 1)
+        return below * z + row[at] - jnp.sum(row * MATRIX[:5, :5]) + (row @ row).imag, row
+
+    random, forms = np.random.default_rng(6), (gang(powers), hb.batch(powers, dispatch="kernel"))
+    for size in SIZES:
+        z, row = (random.normal(size=(size, *s, 2)).astype(np.float32) @ [1, 1j] for s in ((), (5,)))
+        z, row, n = z.astype(np.complex64) / 4, row.astype(np.complex64), np.arange(size, dtype=np.int32) % 7
+        for found, wanted in zip(*(form(z, row, n) for form in forms), strict=True):
+            np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
 
 
 def test_loops_and_branches_of_jax_within_a_block() -> None:
@@ -351,6 +370,28 @@ def test_chosen_for_batches_that_fill_it() -> None:
     np.testing.assert_allclose(jax.jit(steps)(x[:3], n[:3]), result, rtol=1e-4, atol=1e-5)
 
 
+def test_one_lane_at_a_time_where_a_gang_has_no_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next best form is chosen by its costs; XLA's loop only where that is the better one of the two."""
+
+    def squares(x):
+        while x > 1:
+            x = x * 0.7
+        return x
+
+    def no_gang(self: Any, *_: Any) -> None:
+        raise NoKernelError("nothing has code")
+
+    monkeypatch.setattr("hlobatch.kernels.gang.Gang.__init__", no_gang)
+    for function, argument, wanted in (
+        (collatz, starts(200), "dispatch 'kernel': up to"),
+        (squares, np.linspace(1, 9, 20_000, dtype=np.float32), "no code of its own for each lane: 'squares' has no"),
+    ):
+        result, stats = hb.batch(function).with_stats(argument)
+        assert wanted in stats.choice
+        assert "nothing has code" in stats.choice
+        np.testing.assert_allclose(result, hb.batch(function, optimizations=LOOP)(argument), rtol=1e-5)
+
+
 def test_not_chosen_for_functions_without_a_library() -> None:
     """One lane after the other, they take a gang as long as lanes by themselves, and XLA has them for vectors."""
 
@@ -401,10 +442,10 @@ def test_intrinsics_of_vectors(name: str, wanted: str) -> None:
 
 @pytest.mark.parametrize("program", ZOO[::9], ids=lambda program: program.name)
 def test_code_is_made_without_the_host(program: Any) -> None:
-    """All that has code for one lane has code for a gang, except complex numbers."""
+    """All that has code for one lane has code for a gang."""
     shape = shape_of(program.variant(dispatch="gang").trace(*program.inputs(2)).plan)
-    if program.name in WITHOUT_GANG:
-        with pytest.raises(NoKernelError, match=WITHOUT_GANG[program.name]):
+    if program.name in WITHOUT:
+        with pytest.raises(NoKernelError, match=WITHOUT[program.name]):
             shape.module()
     else:
         assert "define internal i32 @gang(" in shape.module().text

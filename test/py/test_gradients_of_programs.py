@@ -43,7 +43,7 @@ SIZES = (0, 1, 2, 17)
 CELLS = list(itertools.product(FORMS, SIZES))
 
 
-COUNTING = ("mandelbrot",)
+COUNTING = ("mandelbrot", "escape_time")
 """Programs of floating-point numbers that give back integers alone."""
 SMOOTH = [p for p in ZOO if any(map(is_differentiable, jax.tree.leaves(p.rows))) and p.name not in COUNTING]
 

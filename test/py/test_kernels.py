@@ -222,7 +222,8 @@ def test_searches_in_sorted_arrays_have_a_kernel() -> None:
 @pytest.mark.parametrize(
     ("dtype", "to"), [("float32", "uint8"), ("float32", "bfloat16"), ("uint16", "uint8"), ("int16", "float16")]
 )
-def test_bits_as_numbers_of_another_width(dtype: str, to: str) -> None:
+@pytest.mark.parametrize("dispatch", ["kernel", "gang"])
+def test_bits_as_numbers_of_another_width(dtype: str, to: str, dispatch: str) -> None:
     def main(x):
         parts = jax.lax.bitcast_convert_type(x, to)
         one = jax.lax.bitcast_convert_type(x[1, 2], to)
@@ -231,7 +232,7 @@ def test_bits_as_numbers_of_another_width(dtype: str, to: str) -> None:
     x = jnp.asarray(np.random.default_rng(1).normal(size=(5, 3, 4)) * 99, dtype)
     as_bits = lambda a: np.asarray(a).tobytes()  # noqa: E731
     with checking():
-        found = kernel(main)(x)
+        found = hb.batch(main, dispatch=dispatch)(x)
     assert jax.tree.map(as_bits, found) == jax.tree.map(as_bits, jax.jit(jax.vmap(main))(x))
 
 

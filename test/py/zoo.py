@@ -677,6 +677,44 @@ def mandelbrot(c: Array) -> Array:
     return -1
 
 
+@program(given(0.25 + 0.6j, -0.8 + 0.2j, 0.1 - 0.1j, 1 + 1j, -1.9 + 0.1j, 0.4 + 0.4j, -0.7 - 0.4j, dtype=np.complex64))
+def escape_time(c: Array) -> Array:
+    """The most natural way to write it, with a complex absolute value in the test."""
+    z, turns = 0j, 0
+    while abs(z) <= 2 and turns < 30:
+        z = z * z + c
+        turns += 1
+    return turns
+
+
+@program(given(1 + 2j, 3 - 1j, -2 + 1j, 1j, 2 + 0.5j, -0.5 - 0.5j, dtype=np.complex64), ulps=64)
+def newton_fractal(z: Array) -> Any:
+    """A root of z**3 - 1, and which one: quotients, selects and tables of complex numbers."""
+    turns = 0
+    while abs(z**3 - 1) > 1e-5 and turns < 40:
+        z = z - (z**3 - 1) / (3 * z * z)
+        turns += 1
+    roots = jnp.exp(2j * jnp.pi / 3 * jnp.arange(3)).astype(jnp.complex64)
+    nearest = jnp.argmin(abs(roots - z))
+    return roots[nearest], nearest
+
+
+@program(lambda rng: rng.integers(-3, 4, (ROWS, 4)).astype(np.float32), integers(1, 7), ulps=2048)
+def durand_kerner(coefficients: Array, turns: Array) -> Any:
+    """All roots of a polynomial at once: an array of complex numbers that changes by index, sums and products of it."""
+    roots = (0.4 + 0.9j) ** jnp.arange(4)
+    for turn in range(turns):
+        k = turn % 4
+        value = 1.0 + 0j
+        for coefficient in coefficients:
+            value = value * roots[k] + coefficient
+        others = jnp.where(jnp.arange(4) == k, 1, roots[k] - roots)
+        roots = roots.at[k].add(-value / jnp.prod(others))
+        if abs(value) < 1e-3:
+            break
+    return jnp.sum(roots).real, jnp.abs(roots).max(), roots.real, roots.imag
+
+
 SORTED = np.asarray([-7, -3, 0, 2, 2, 5, 11, 40], np.int32)
 
 
