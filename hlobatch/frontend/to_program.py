@@ -22,20 +22,9 @@ from hlobatch.values.facts import NONE_KNOWN, Facts, Learned, Site, tell
 from hlobatch.values.lane_failures import PROGRAM, WHERE_CHECKED, Caught
 
 
-def to_program(
-    function: Callable[..., Any],
-    type_inference: Callable[..., Any] | None = None,
-    facts: Facts = NONE_KNOWN,
-    *,
-    follow: bool = True,
-    checked: bool = False,
-    defaults: Collection[str] = (),
-    known: Lowered | None = None,
-) -> Program:
-    """The untyped program of a function; the arguments are those of ``program_and_facts``."""
-    return program_and_facts(
-        function, type_inference, facts, follow=follow, checked=checked, defaults=defaults, known=known
-    )[0]
+def to_program(function: Callable[..., Any], type_inference: Callable[..., Any] | None = None) -> Program:
+    """The untyped program of a function; ``type_inference`` is its declared result type, as a callable."""
+    return program_and_facts(function, type_inference, NONE_KNOWN)[0]
 
 
 def program_and_facts(
