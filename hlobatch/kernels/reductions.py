@@ -36,9 +36,8 @@ def _reduction(combine: str, first: Callable[[Any], Any]) -> Rule:
         ((dtype, shape),) = out
         x, axes = values[0], list(p["axes"])
         kept = [k for k in range(len(x.shape)) if k not in axes]
-        total = (
-            FLOAT32 if is_short_float(dtype) and combine == "add" else dtype
-        )  # sums of short floats are rounded once, at the end
+        # Sums of short floats are rounded once, at the end.
+        total = FLOAT32 if is_short_float(dtype) and combine == "add" else dtype
 
         def element(index: list[Index]) -> str:
             def joined(one: str, other: str) -> str:

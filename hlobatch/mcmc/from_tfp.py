@@ -29,9 +29,8 @@ def from_tfp(joint: Any) -> Model:
         mcmc.sample(model.log_density, model.init, key, chains=64, jitter=2.0, postprocess=model.postprocess)
     """
     bijector = joint.experimental_default_event_space_bijector()
-    draw = (
-        joint.sample_unpinned if hasattr(joint, "sample_unpinned") else joint.sample
-    )  # the method of a model with data pinned, or of one without
+    # The method of a model with data pinned, or of one without.
+    draw = joint.sample_unpinned if hasattr(joint, "sample_unpinned") else joint.sample
     like = jax.eval_shape(lambda key: bijector.inverse(draw(seed=key)), jax.random.key(0))
 
     def log_density(unconstrained: PyTree) -> ArrayLike:

@@ -183,9 +183,8 @@ def sample(  # noqa: PLR0913  # the settings of the sampler
     except KeyboardInterrupt:
         result = run.result(interrupted=True)
     if complaints := "\n".join(result.diagnosis.complaints()):
-        warnings.warn(
-            complaints, SamplingWarning, stacklevel=3
-        )  # the warning names the line of the user's call, not that of `at_the_call`
+        # The warning names the line of the user's call, not that of `at_the_call`.
+        warnings.warn(complaints, SamplingWarning, stacklevel=3)
     return result
 
 

@@ -131,9 +131,8 @@ def run(plan: Plan, captured: Arrays, inputs: Arrays, like: Plan) -> list[Any]:
     if any(map(is_tracer, (*captured, *inputs))):
         return run_within(plan, inputs, with_captured(plan, like, captured))
     size = plan.batch_size(inputs)
-    avals = (
-        log_avals(plan, size) if plan.has_effects else []
-    )  # empty logs, since the run carries out its effects itself
+    # Empty logs, since the run carries out its effects itself.
+    avals = log_avals(plan, size) if plan.has_effects else []
     logs = [np.zeros(a.shape, a.dtype) for a in avals]
     return [*at_once(plan, inputs), np.int32(0), np.zeros(size, np.int32), *logs]
 

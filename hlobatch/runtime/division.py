@@ -256,9 +256,8 @@ class Division:
         """Run a part in this thread, with 64-bit types on or off as for the program (JAX has that per thread)."""
         try:
             with self.plan.as_typed():
-                stretch.outputs.update(
-                    zip([number], starmap(executable, [arguments]), strict=True)
-                )  # as in ``Stretch``
+                # As in ``Stretch``.
+                stretch.outputs.update(zip([number], starmap(executable, [arguments]), strict=True))
             self.stop(stretch.outputs[number])
         except Exception as error:
             if not is_out_of_memory(error):

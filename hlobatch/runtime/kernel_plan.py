@@ -125,9 +125,8 @@ def runner_of(plan: Plan, inputs: Arrays, *, counts: bool = False) -> KernelRunn
     target, size = plan.programs.policies.target, plan.batch_size(inputs)
     if target.is_host:
         return KernelRunner.of(plan, inputs, counts=counts)
-    kernel = device_kernel(
-        plan, target, counts=counts, turns=not counts
-    )  # no turns while counting: a lane that is started again would be counted twice
+    # No turns while counting: a lane that is started again would be counted twice.
+    kernel = device_kernel(plan, target, counts=counts, turns=not counts)
     make: Any = lambda: DeviceRunner(kernel, size, form_of(plan, size).reason)  # noqa: E731
     found: Any = plan.executable(("device runner", kernel, size), make)
     assert isinstance(found, DeviceRunner)

@@ -137,9 +137,8 @@ class Ring(Container):
                 items = rows.put(items, place, one)
         else:
             start, items, size = value.start, value.items, value.size
-            if (
-                start is not None and value.capacity < self.capacity
-            ):  # in a larger ring, items would wrap around at another row
+            # In a larger ring, items would wrap around at another row.
+            if start is not None and value.capacity < self.capacity:
                 items, start = rows.rearranged(items, value.place(jnp.arange(value.capacity))), None
             items = rows.converted(items, self.kind, self.capacity, adopts=False)
             if start is not None:
