@@ -19,6 +19,7 @@ from hlobatch.analysis.overloads import Overloaded, of_statement
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend import iterators, special_methods
 from hlobatch.frontend.failing_statements import FailingLowering
+from hlobatch.frontend.nodes import located
 from hlobatch.frontend.places import assignments, augmented, unpacked
 from hlobatch.frontend.scopes import places_in, root_of, target_names
 from hlobatch.frontend.syntax import assigned, load
@@ -56,7 +57,7 @@ class AssignmentLowering:
         if len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
             self._assign_name(node.targets[0].id, node.value, node)
             return
-        statement = ast.copy_location(ast.Assign(node.targets, self.function.simple(node.value)), node)
+        statement = located(ast.Assign(node.targets, self.function.simple(node.value)), node)
         names = [name for target in node.targets for name in target_names(target)]
         self.function.primitive([statement], list(dict.fromkeys(names)), node, self.function.source.text(statement))
 
@@ -72,9 +73,9 @@ class AssignmentLowering:
 
     def _call_method(self, target: ast.Subscript, name: str, arguments: list[ast.expr], node: ast.stmt) -> None:
         """Lower a statement on an item as a call of a method of its object."""
-        method = ast.copy_location(ast.Attribute(target.value, name, ast.Load()), target)
-        call = ast.copy_location(ast.Call(method, arguments, []), node)
-        self.function.statement(ast.copy_location(ast.Expr(call), node))
+        method = located(ast.Attribute(target.value, name, ast.Load()), target)
+        call = located(ast.Call(method, arguments, []), node)
+        self.function.statement(located(ast.Expr(call), node))
 
     def _assign_name(self, name: str, value: ast.expr, node: ast.stmt) -> None:
         """Assign to a variable, which must not be an iterator of a lane's length that is used again."""
@@ -91,7 +92,7 @@ class AssignmentLowering:
         if not all(map(self.function.is_simple, targets)):
             self._assign_one_by_one(targets, given, node)
             return
-        text = self.function.source.text(ast.copy_location(ast.Assign(targets, given), node))
+        text = self.function.source.text(located(ast.Assign(targets, given), node))
         body = list[ast.stmt]()
         if len(targets) > 1:
             name = self.function.temporary()
@@ -106,7 +107,7 @@ class AssignmentLowering:
         self.function.assign(given, value, node)
         for target in targets:
             pattern, parts = unpacked(target, self.function.temporary)
-            unpacking = ast.copy_location(ast.Assign([pattern], load(given, node)), node)
+            unpacking = located(ast.Assign([pattern], load(given, node)), node)
             self.function.primitive([unpacking], [name for _, name in parts], node, self.function.source.text(value))
             for part, name in parts:
                 body = assignments(self._simple_place(part), load(name, part), self.function.temporary)
@@ -142,15 +143,15 @@ class AssignmentLowering:
     def _augment_item(self, target: ast.Subscript, node: ast.AugAssign) -> None:
         """Lower ``a[i] += …`` as ``a.__setitem__(i, a[i] + …)``."""
         index = load(self.function.as_variable(self.function.simple(target.slice), node), target.slice)
-        item = ast.copy_location(ast.Subscript(target.value, index, ast.Load()), target)
-        value = ast.copy_location(ast.BinOp(item, node.op, node.value), node)
-        self._set_item(ast.copy_location(ast.Subscript(target.value, index, ast.Store()), target), value, node)
+        item = located(ast.Subscript(target.value, index, ast.Load()), target)
+        value = located(ast.BinOp(item, node.op, node.value), node)
+        self._set_item(located(ast.Subscript(target.value, index, ast.Store()), target), value, node)
 
     def _augment_name(self, target: ast.Name, node: ast.AugAssign) -> None:
         before, value = self.function.evaluated_in_order([load(target.id, target), node.value])
         assert isinstance(before, ast.Name)
-        own = ast.copy_location(ast.Name(before.id, ast.Store()), target)
-        body: list[ast.stmt] = [ast.copy_location(ast.AugAssign(own, node.op, value), node)]
+        own = located(ast.Name(before.id, ast.Store()), target)
+        body: list[ast.stmt] = [located(ast.AugAssign(own, node.op, value), node)]
         if before.id != target.id:
             body.append(assigned(target.id, before, node))
         self.function.primitive(body, [target.id], node, self.function.source.text(ast.BinOp(before, node.op, value)))
@@ -160,7 +161,7 @@ class AssignmentLowering:
         self._check_places(node.target)
         target = self._simple_place(node.target, [node.value])
         assert isinstance(target, (ast.Subscript, ast.Attribute))
-        statement = ast.copy_location(ast.AugAssign(target, node.op, node.value), node)
+        statement = located(ast.AugAssign(target, node.op, node.value), node)
         *read, change, write = augmented(statement, self.function.temporary)
         assert isinstance(change, ast.AugAssign)
         if not self.function.is_simple(node.value):
@@ -168,7 +169,7 @@ class AssignmentLowering:
             self.function.primitive(read, names, node.target, self.function.source.text(target))
             read, change.value = [], self.function.simple(node.value)
         body = [*read, change, write]
-        statement = ast.copy_location(ast.AugAssign(target, node.op, change.value), node)
+        statement = located(ast.AugAssign(target, node.op, change.value), node)
         self.function.primitive(body, self.function.bound(body), node, self.function.source.text(statement))
 
     def _simple_place(self, target: ast.expr, later: Sequence[ast.expr] = ()) -> ast.expr:
@@ -217,8 +218,8 @@ class AssignmentLowering:
                     self._call_method(part, "__delitem__", [part.slice], node)
                     continue
                 if isinstance(part, ast.Subscript):
-                    self._check_places(ast.copy_location(ast.Subscript(part.value, part.slice, ast.Store()), part))
-                    statement = ast.copy_location(ast.Delete([self.function.simple(part)]), node)
+                    self._check_places(located(ast.Subscript(part.value, part.slice, ast.Store()), part))
+                    statement = located(ast.Delete([self.function.simple(part)]), node)
                     self.function.primitive([statement], [], node, self.function.source.text(statement))
                     continue
                 if not isinstance(part, ast.Name):

@@ -23,7 +23,7 @@ from typing import Any, Final
 from hlobatch.analysis.aliases import AnotherName
 from hlobatch.frontend.callees import static_value
 from hlobatch.frontend.changes import rebinding
-from hlobatch.frontend.nodes import prefixes
+from hlobatch.frontend.nodes import located, prefixes
 from hlobatch.frontend.scopes import root_of, stored_names, target_names, with_parts
 from hlobatch.frontend.straight_line import StraightLineLowering
 from hlobatch.frontend.syntax import helper, load
@@ -49,8 +49,7 @@ def of_items(lowering: StraightLineLowering, loop: ast.For) -> ast.For:
         path = _gone_over(lowering, loop, name)
         if path is None:
             return loop
-        place = ast.copy_location(ast.Subscript(path, load(number, path), ast.Load()), path)
-        others = written_out(lowering, name, place, body)
+        others = written_out(lowering, name, _item(path, number), body)
         if others is None:
             return loop
         body = others
@@ -63,25 +62,29 @@ def _counted(loop: ast.For, number: str, count: str, body: list[ast.stmt]) -> as
     """A loop that also counts its turns, in the variable ``number``."""
 
     def stored(target: ast.expr, value: ast.expr) -> ast.stmt:
-        return ast.copy_location(ast.Assign([target], value), target)
+        return located(ast.Assign([target], value), target)
 
-    counted = ast.copy_location(ast.Name(number, ast.Store()), loop.target)
-    turns = ast.copy_location(ast.Call(load("range", loop.iter), [load(count, loop.iter)], []), loop.iter)
+    def called(name: str, argument: ast.expr) -> ast.expr:
+        return located(ast.Call(load(name, loop.iter), [argument], []), loop.iter)
+
+    counted, turns = located(ast.Name(number, ast.Store()), loop.target), called("range", load(count, loop.iter))
     match loop.target, loop.iter:
         case ast.Name(), path if _is_path(path):
-            item = ast.copy_location(ast.Subscript(path, load(number, path), ast.Load()), path)
-            return _loop(loop, counted, turns, [stored(loop.target, item), *body])
+            return _loop(loop, counted, turns, [stored(loop.target, _item(path, number)), *body])
         case ast.Tuple([place, ast.Name() as name]), ast.Call(_, [path], []) if _is_path(path):
-            item = ast.copy_location(ast.Subscript(path, load(number, path), ast.Load()), path)
-            return _loop(loop, counted, turns, [stored(place, load(number, place)), stored(name, item), *body])
-    target = ast.copy_location(ast.Tuple([counted, loop.target], ast.Store()), loop.target)
-    return _loop(
-        loop, target, ast.copy_location(ast.Call(load("enumerate", loop.iter), [loop.iter], []), loop.iter), body
-    )
+            given = [stored(place, load(number, place)), stored(name, _item(path, number))]
+            return _loop(loop, counted, turns, [*given, *body])
+    target = located(ast.Tuple([counted, loop.target], ast.Store()), loop.target)
+    return _loop(loop, target, called("enumerate", loop.iter), body)
+
+
+def _item(path: ast.expr, number: str) -> ast.expr:
+    """The item of a container in the turn whose number is in a variable."""
+    return located(ast.Subscript(path, load(number, path), ast.Load()), path)
 
 
 def _loop(loop: ast.For, target: ast.expr, over: ast.expr, body: list[ast.stmt]) -> ast.For:
-    return ast.copy_location(ast.For(target, over, body, loop.orelse, None), loop)
+    return located(ast.For(target, over, body, loop.orelse, None), loop)
 
 
 def _gone_over(lowering: StraightLineLowering, loop: ast.For, variable: str) -> ast.expr | None:
@@ -147,13 +150,13 @@ def _with_kept_keys(lowering: StraightLineLowering, path: ast.expr, kept: list[t
     """A path with a temporary in place of each computed key, so that the key keeps its value."""
     match path:
         case ast.Attribute(value, name):
-            return ast.copy_location(ast.Attribute(_with_kept_keys(lowering, value, kept), name, ast.Load()), path)
+            return located(ast.Attribute(_with_kept_keys(lowering, value, kept), name, ast.Load()), path)
         case ast.Subscript(value, key):
             value = _with_kept_keys(lowering, value, kept)
             if not isinstance(key, (ast.Constant, ast.Slice)):
                 kept.append((lowering.temporary(), key))
                 key = load(kept[-1][0], key)
-            return ast.copy_location(ast.Subscript(value, key, ast.Load()), path)
+            return located(ast.Subscript(value, key, ast.Load()), path)
     return path
 
 
@@ -202,7 +205,7 @@ def _with_place(node: Any, variable: str, place: ast.expr) -> Any:
 def _at(place: ast.expr, node: ast.AST) -> ast.expr:
     """A copy of a path, with the location of a node."""
     copied: ast.expr = with_parts(_copied(place), lambda part: _at(part, node))
-    return ast.copy_location(copied, node)
+    return located(copied, node)
 
 
 def _copied(node: Any) -> Any:

@@ -58,7 +58,7 @@ class ConditionLowering:
         *values, last = self.function.evaluated_in_order([node.left, *node.comparators])
         values = [*self._once(values, node), last]
         links: list[ast.expr] = [
-            ast.copy_location(ast.Compare(left, [op], [right]), node)
+            located(ast.Compare(left, [op], [right]), node)
             for left, op, right in zip(values, node.ops, values[1:], strict=False)
         ]
         return helper("__hb_and", links, node)
@@ -84,8 +84,8 @@ class ConditionLowering:
         left, middle = self._once(self.function.evaluated_in_order([node.left, node.comparators[0]]), node)
         first = ast.Compare(left, node.ops[:1], [middle])
         rest = ast.Compare(middle, node.ops[1:], node.comparators[1:])
-        links: list[ast.expr] = [ast.copy_location(link, node) for link in (first, rest)]
-        return ast.copy_location(ast.BoolOp(ast.And(), links), node)
+        links: list[ast.expr] = [located(link, node) for link in (first, rest)]
+        return located(ast.BoolOp(ast.And(), links), node)
 
     def choose(self, node: ast.IfExp) -> str:
         """``a if c else b`` as two blocks that write one variable."""

@@ -29,7 +29,7 @@ from hlobatch.frontend.following import Calls, called, is_generator
 from hlobatch.frontend.lazy import LAZY
 from hlobatch.frontend.library import changed_by, is_built_in
 from hlobatch.frontend.nested import unnamed_function
-from hlobatch.frontend.nodes import Tree, walk
+from hlobatch.frontend.nodes import Tree, located, walk
 from hlobatch.frontend.operands import operands_of, with_operands
 from hlobatch.frontend.places import changed
 from hlobatch.frontend.printing import PrintLowering
@@ -142,7 +142,7 @@ class ExpressionLowering(WholeLowering):
         name = literal(operation, node)
         method = helper("__hb_method", [name, *(load(operand, node) for operand in names)], node)
         given = reversed(names) if operation == "contains" else names
-        call = ast.copy_location(ast.Call(method, [load(operand, node) for operand in given], []), node)
+        call = located(ast.Call(method, [load(operand, node) for operand in given], []), node)
         result = self.simple(call)
         if operation == "ne":
             return helper("__hb_result", [name, result, *(load(operand, node) for operand in names)], node)
@@ -203,9 +203,9 @@ class ExpressionLowering(WholeLowering):
         parts = [*node.args, *(keyword.value for keyword in node.keywords)]
         operands = iter([self._given(operand) for operand in self.evaluated_in_order(parts)])
         arguments = [next(operands) for _ in node.args]
-        keywords = [ast.copy_location(ast.keyword(k.arg, next(operands)), k) for k in node.keywords]
+        keywords = [located(ast.keyword(k.arg, next(operands)), k) for k in node.keywords]
         function = self.with_simple_children(node.func) if isinstance(node.func, ast.Attribute) else node.func
-        return ast.copy_location(ast.Call(function, arguments, keywords), node)
+        return located(ast.Call(function, arguments, keywords), node)
 
     def _given(self, operand: ast.expr) -> ast.expr:
         """An operand as a variable, unless it is known or is one already."""
@@ -224,7 +224,7 @@ class ExpressionLowering(WholeLowering):
             return PrintLowering(self, node).lower()
         if isinstance(node, ast.Call) and differentiates(static_value(node.func, self.source, self.local)):
             given = [self.closure_of(value) if isinstance(value, ast.Lambda) else value for value in node.args]
-            node = ast.copy_location(ast.Call(node.func, given, node.keywords), node)
+            node = located(ast.Call(node.func, given, node.keywords), node)
         operands = operands_of(node)
         return with_operands(node, dict(zip(map(id, operands), self.evaluated_in_order(operands, later), strict=True)))
 
@@ -308,7 +308,7 @@ class ExpressionLowering(WholeLowering):
             node: The statement or expression that contains it.
             result: The variable for its result; empty if that is not used.
         """
-        simple = self.with_simple_children(ast.copy_location(Change(call.func, call.args, call.keywords), call))
+        simple = self.with_simple_children(located(Change(call.func, call.args, call.keywords), call))
         assert isinstance(simple, ast.Call)
         body = changed(simple, self.temporary, result)
         self.primitive(body, [*([result] if result else []), *self.bound(body)], node, self.source.text(node))

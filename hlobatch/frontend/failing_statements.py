@@ -32,6 +32,7 @@ from hlobatch.diagnostics import LimitError, UnsupportedSyntaxError
 from hlobatch.frontend.asked import Asking
 from hlobatch.frontend.callees import Callee
 from hlobatch.frontend.guesses import Expected
+from hlobatch.frontend.nodes import located
 from hlobatch.frontend.raising import RaisingLowering
 from hlobatch.frontend.steps import StepByStep, is_one_step
 from hlobatch.frontend.syntax import helper, literal, load, placed
@@ -102,8 +103,8 @@ class FailingLowering(RaisingLowering):
         """
         function = self.simple(call.func) if isinstance(call.func, ast.Name) else call.func
         parts = [placed(self.constant(expected), node), function, *call.args]
-        attempt = ast.copy_location(ast.Call(load("__hb_expect", node), parts, call.keywords), node)
-        code = self.meanings.of(self._wanting([ast.copy_location(ast.Expr(attempt), node)], node))
+        attempt = located(ast.Call(load("__hb_expect", node), parts, call.keywords), node)
+        code = self.meanings.of(self._wanting([located(ast.Expr(attempt), node)], node))
         self._emit(code, self._inputs(code), [], node, self.source.text(node))
 
     def held_back(self, outputs: Sequence[str], changed: Sequence[str]) -> dict[str, str]:
@@ -188,8 +189,8 @@ class FailingLowering(RaisingLowering):
 
     def _raised(self, kind: type[Exception], arguments: Sequence[Any], node: ast.AST) -> ast.expr:
         """An expression that makes an exception."""
-        made = ast.copy_location(self.constant(kind), node)
-        return ast.copy_location(ast.Call(made, [placed(self.constant(value), node) for value in arguments], []), node)
+        made = located(self.constant(kind), node)
+        return located(ast.Call(made, [placed(self.constant(value), node) for value in arguments], []), node)
 
     def learn_caught(self, kinds: Sequence[type[BaseException]]) -> None:
         """Learn that the program catches exceptions that operations raise.

@@ -16,6 +16,7 @@ from typing import Any, Final
 from hlobatch.diagnostics import HloBatchError
 from hlobatch.frontend.handlers import caught_kinds, drops_exceptions
 from hlobatch.frontend.meanings import Meanings, comprehension_in_known_order, is_comprehension
+from hlobatch.frontend.nodes import located
 from hlobatch.frontend.primitives import HELPERS
 from hlobatch.frontend.rewriting.recompiled import recompiled
 from hlobatch.frontend.scopes import HELPER, local_names, with_parts
@@ -40,7 +41,7 @@ class _Meanings(Meanings):
                 return self._augmented(node, "__hb_augment_in_place")
             case ast.Try() if any(map(self._catches_others, node.handlers)) or drops_exceptions(node):
                 test = helper("__hb_is_traced_alone", [literal("try", node)], node)
-                return ast.copy_location(ast.If(test, [node], []), node)
+                return located(ast.If(test, [node], []), node)
             case ast.Match():
                 new = copy.copy(with_parts(node, self._rewritten))
                 new.subject = helper("__hb_matched", [new.subject], node.subject)

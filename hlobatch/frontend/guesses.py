@@ -28,6 +28,7 @@ from hlobatch.frontend.failures import WHOLE_PROGRAM, AlwaysRaises, Raises
 from hlobatch.frontend.files import is_users
 from hlobatch.frontend.following import Calls, follow
 from hlobatch.frontend.nested import Template
+from hlobatch.frontend.nodes import located
 from hlobatch.frontend.scopes import own_parts
 from hlobatch.frontend.source import Source, read_source
 from hlobatch.frontend.steps import StepByStep
@@ -121,13 +122,13 @@ def tried(node: ast.Call, calls: Calls, signature: inspect.Signature, values: Ma
     for name, parameter in parameters[1:] if calls.receiver == "__self__" else parameters:
         value = values[name]
         if parameter.kind is parameter.VAR_POSITIONAL:
-            arguments.append(ast.copy_location(ast.Starred(value, ast.Load()), node))
+            arguments.append(located(ast.Starred(value, ast.Load()), node))
         elif parameter.kind in (parameter.KEYWORD_ONLY, parameter.VAR_KEYWORD):
             keyword = None if parameter.kind is parameter.VAR_KEYWORD else name
-            keywords.append(ast.copy_location(ast.keyword(keyword, value), node))
+            keywords.append(located(ast.keyword(keyword, value), node))
         else:
             arguments.append(value)
-    return ast.copy_location(ast.Call(node.func, arguments, keywords), node)
+    return located(ast.Call(node.func, arguments, keywords), node)
 
 
 def expect(expected: Expected, function: Any, /, *args: Any, **kwargs: Any) -> None:

@@ -27,7 +27,7 @@ from hlobatch.frontend.failing_statements import FailingLowering
 from hlobatch.frontend.following import MAKE, called
 from hlobatch.frontend.generator_loops import takes_turns
 from hlobatch.frontend.live_items import Seen, how_seen, may_change, may_take_out, view_of
-from hlobatch.frontend.nodes import walk
+from hlobatch.frontend.nodes import located, walk
 from hlobatch.frontend.scopes import HELPER, target_names
 from hlobatch.frontend.source import MISSING
 from hlobatch.frontend.syntax import assigned, helper, literal, load
@@ -142,7 +142,7 @@ class ForLowering:
         if self._reaches(latch):
             blocks.start(latch, self.location)
             self._check_keys(iteration, self._load(turn), keys)
-            one = ast.copy_location(ast.BinOp(self._load(turn), ast.Add(), self._constant(1)), node)
+            one = located(ast.BinOp(self._load(turn), ast.Add(), self._constant(1)), node)
             lowering.assign(turn, one, node.target)
         blocks.end(GotoOp(head, location=self.location))
         lowering.loop_end(node, self.otherwise, self.after)
@@ -198,7 +198,7 @@ class ForLowering:
     def _bounds(self, iteration: Iteration) -> list[ast.expr]:
         """The bounds of the loop, as arguments of ``iteration.goes_on``."""
         return [
-            ast.copy_location(
+            located(
                 ast.Tuple(
                     [self._load(bound.turns), bound.items or self._constant(None), self._constant(bound.is_backwards)],
                     ast.Load(),
@@ -214,7 +214,7 @@ class ForLowering:
     def _bind(self, item: ast.expr) -> None:
         """Assign an item to the loop's target."""
         target, lowering = self.node.target, self.lowering
-        statement = ast.copy_location(ast.Assign([target], item), target)
+        statement = located(ast.Assign([target], item), target)
         if any(isinstance(part, (ast.Subscript, ast.Attribute)) for part in walk(target)):
             lowering.statement(statement)
             return
@@ -316,7 +316,7 @@ class ForLowering:
             if begin is not None:
                 one = self._constant(1)
                 number = helper("__hb_range_item", [turn, self._load(begin), one, self._load(begin)], node)
-            return ast.copy_location(ast.Tuple([number, items.item(turn)], ast.Load()), node)
+            return located(ast.Tuple([number, items.item(turn)], ast.Load()), node)
 
         return Iteration(items.turns, item, items.bounds)
 
@@ -329,7 +329,7 @@ class ForLowering:
         turns = self._turns(helper("__hb_fewest", [*strict, *lengths], node), node, counts)
 
         def item(turn: ast.expr) -> ast.expr:
-            return ast.copy_location(ast.Tuple([part.item(turn) for part in parts], ast.Load()), node)
+            return located(ast.Tuple([part.item(turn) for part in parts], ast.Load()), node)
 
         may_change = any(part.may_change for part in parts)
         bounds = [bound for part in parts for bound in part.bounds] if may_change else [Bound(turns)]
@@ -386,7 +386,7 @@ class ForLowering:
         """The expression of the iterable; for an object of the user's, that of its generator, if it has one."""
         if node is not self.node.iter:
             return value
-        site = ast.copy_location(self.lowering.constant(self.lowering.site(node)), node)
+        site = located(self.lowering.constant(self.lowering.site(node)), node)
         turns = self._constant(takes_turns(self.lowering, self.node, node))
         return helper("__hb_iterated", [site, value, turns], node)
 
@@ -419,7 +419,7 @@ class ForLowering:
         return name
 
     def _site(self) -> ast.expr:
-        return ast.copy_location(self.lowering.constant(self.site), self.node)
+        return located(self.lowering.constant(self.site), self.node)
 
     def _frozen(self, name: str, node: ast.AST) -> str:
         """A copy of a user's variable, so that the body can assign to that without a change of the bounds."""

@@ -22,6 +22,7 @@ from collections.abc import Sequence
 from hlobatch.diagnostics import Location
 from hlobatch.frontend.blocks import BlockBuilder
 from hlobatch.frontend.expressions import ExpressionLowering
+from hlobatch.frontend.nodes import located
 from hlobatch.frontend.syntax import helper, literal, load
 from hlobatch.ir.ops import GotoOp
 
@@ -135,7 +136,7 @@ class MatchLowering:
                     self.lowering.assign(_capture(part.name), rest, part)
                 continue
             place = literal(index if from_end is None else from_end, part)
-            item = ast.copy_location(ast.Subscript(subject, place, ast.Load()), part)
+            item = located(ast.Subscript(subject, place, ast.Load()), part)
             self._part(part, item, otherwise)
 
     def _mapping(
@@ -149,7 +150,7 @@ class MatchLowering:
     ) -> None:
         self._test(_question("__hb_is_mapping", pattern, subject, *keys), otherwise, pattern)
         for key, part in zip(keys, parts, strict=True):
-            self._part(part, ast.copy_location(ast.Subscript(subject, key, ast.Load()), part), otherwise)
+            self._part(part, located(ast.Subscript(subject, key, ast.Load()), part), otherwise)
         if rest is not None:
             self.lowering.assign(_capture(rest), _question("__hb_remaining", pattern, subject, *keys), pattern)
 
@@ -200,4 +201,4 @@ def _question(name: str, node: ast.AST, *arguments: ast.expr) -> ast.expr:
 
 
 def _compare(left: ast.expr, operator: ast.cmpop, right: ast.expr, node: ast.AST) -> ast.expr:
-    return ast.copy_location(ast.Compare(left, [operator], [right]), node)
+    return located(ast.Compare(left, [operator], [right]), node)

@@ -17,14 +17,13 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Final
 
+from hlobatch.frontend.nodes import located
 from hlobatch.frontend.scopes import places_in
-from hlobatch.frontend.syntax import helper
-
-_Node = TypeVar("_Node", bound=ast.AST)
+from hlobatch.frontend.syntax import assigned, helper, literal, load
 
 ITEM: Final = "[]"
 ATTRIBUTE: Final = "."
@@ -52,7 +51,7 @@ def place_of(node: ast.expr) -> Place:
             kind, key = ITEM, key_of(node.slice)
         else:
             kind, key = ATTRIBUTE, ast.Constant(node.attr)
-        steps.append(_at(node, ast.Tuple([_at(node, ast.Constant(kind)), _at(node, key)], ast.Load())))
+        steps.append(located(ast.Tuple([literal(kind, node), located(key, node)], ast.Load()), node))
         node = node.value
     return Place(node, tuple(reversed(steps)))
 
@@ -60,10 +59,10 @@ def place_of(node: ast.expr) -> Place:
 def key_of(index: ast.expr) -> ast.expr:
     """An index as an expression; a slice becomes a call."""
     if isinstance(index, ast.Slice):
-        bounds = [part or _at(index, ast.Constant(None)) for part in (index.lower, index.upper, index.step)]
-        return helper("__hb_slice", [*bounds, _length(index) or _at(index, ast.Constant(None))], index)
+        bounds = [part or literal(None, index) for part in (index.lower, index.upper, index.step)]
+        return helper("__hb_slice", [*bounds, _length(index) or literal(None, index)], index)
     if isinstance(index, ast.Tuple):
-        return ast.copy_location(ast.Tuple([key_of(part) for part in index.elts], ast.Load()), index)
+        return located(ast.Tuple([key_of(part) for part in index.elts], ast.Load()), index)
     return index
 
 
@@ -78,10 +77,9 @@ def assignments(target: ast.expr, value: ast.expr, fresh: Callable[[], str]) -> 
     if not any(True for _ in places_in(target)):
         return [_bind(target, value)]
     if isinstance(target, (ast.Subscript, ast.Attribute)):
-        place = place_of(target)
-        return [_bind(_stored_name(place), _call("__hb_stored", place, [value], target))]
+        return [_stored("__hb_stored", place_of(target), value, target)]
     pattern, parts = unpacked(target, fresh)
-    rest = [s for part, name in parts for s in assignments(part, _at(part, ast.Name(name, ast.Load())), fresh)]
+    rest = [s for part, name in parts for s in assignments(part, load(name, part), fresh)]
     return [_bind(pattern, value), *rest]
 
 
@@ -91,11 +89,11 @@ def unpacked(target: ast.expr, fresh: Callable[[], str]) -> tuple[ast.expr, list
 
     def renamed(part: ast.expr) -> ast.expr:
         if isinstance(part, (ast.Tuple, ast.List)):
-            return ast.copy_location(ast.Tuple([renamed(p) for p in part.elts], ast.Store()), part)
+            return located(ast.Tuple([renamed(p) for p in part.elts], ast.Store()), part)
         if isinstance(part, ast.Starred):
-            return ast.copy_location(ast.Starred(renamed(part.value), ast.Store()), part)
+            return located(ast.Starred(renamed(part.value), ast.Store()), part)
         parts.append((part, fresh()))
-        return _at(part, ast.Name(parts[-1][1], ast.Store()))
+        return located(ast.Name(parts[-1][1], ast.Store()), part)
 
     return renamed(target), parts
 
@@ -107,16 +105,15 @@ def augmented(node: ast.AugAssign, fresh: Callable[[], str]) -> list[ast.stmt]:
         kind, key = step.elts
         if not isinstance(key, (ast.Name, ast.Constant)):  # evaluated once
             name = fresh()
-            before.append(_bind(_at(key, ast.Name(name, ast.Store())), key))
-            step = ast.copy_location(ast.Tuple([kind, _at(key, ast.Name(name, ast.Load()))], ast.Load()), step)
+            before.append(assigned(name, key, key))
+            step = located(ast.Tuple([kind, load(name, key)], ast.Load()), step)
             place = Place(place.root, (*place.steps[:index], step, *place.steps[index + 1 :]))
-    name = fresh()
-    part, load = (_at(node.target, ast.Name(name, context)) for context in (ast.Store(), ast.Load()))
+    part, target = fresh(), node.target
     return [
         *before,
-        _bind(part, _call("__hb_part", place, [], node.target)),
-        ast.copy_location(ast.AugAssign(part, node.op, node.value), node),
-        _bind(_stored_name(place), _call("__hb_put", place, [load], node)),
+        assigned(part, helper("__hb_part", [place.root, *place.steps], target), target),
+        located(ast.AugAssign(located(ast.Name(part, ast.Store()), target), node.op, node.value), node),
+        _stored("__hb_put", place, load(part, target), node),
     ]
 
 
@@ -129,45 +126,36 @@ def changed(call: ast.Call, fresh: Callable[[], str], result: str = "") -> list[
         result: The name for the result of the call; empty if it is not used.
     """
     assert isinstance(call.func, ast.Attribute)
-    target, name = call.func.value, fresh()
+    target, part = call.func.value, fresh()
     place = place_of(target)
-    part, load = (_at(target, ast.Name(name, context)) for context in (ast.Store(), ast.Load()))
-    function = _at(call.func, ast.Attribute(load, call.func.attr, ast.Load()))
-    value = _at(call, ast.Call(function, call.args, call.keywords))
-    step = _bind(_at(call, ast.Name(result, ast.Store())), value) if result else _at(call, ast.Expr(value))
+    function = located(ast.Attribute(load(part, target), call.func.attr, ast.Load()), call.func)
+    value = located(ast.Call(function, call.args, call.keywords), call)
     return [
-        _bind(part, _call("__hb_part_to_change", place, [], target)),
-        step,
-        _bind(_stored_name(place), _call("__hb_put_back", place, [load], target)),
+        assigned(part, helper("__hb_part_to_change", [place.root, *place.steps], target), target),
+        assigned(result, value, call) if result else located(ast.Expr(value), call),
+        _stored("__hb_put_back", place, load(part, target), target),
     ]
 
 
 def as_target(place: ast.expr) -> ast.expr:
     """An item or an attribute as a target of an assignment."""
-    return ast.copy_location(type(place)(**{**dict(ast.iter_fields(place)), "ctx": ast.Store()}), place)
+    return located(type(place)(**{**dict(ast.iter_fields(place)), "ctx": ast.Store()}), place)
 
 
 def put_back(target: ast.expr, value: ast.expr) -> list[ast.stmt]:
     """Statements that store a callee's new value of an item or attribute, and assign to names only."""
-    place = place_of(target)
-    return [_bind(_stored_name(place), _call("__hb_put_back", place, [value], target))]
+    return [_stored("__hb_put_back", place_of(target), value, target)]
 
 
-def _call(name: str, place: Place, values: Sequence[ast.expr], node: ast.AST) -> ast.expr:
-    return helper(name, [place.root, *values, *place.steps], node)
-
-
-def _stored_name(place: Place) -> ast.expr:
-    assert isinstance(place.root, ast.Name)
-    return _at(place.root, ast.Name(place.root.id, ast.Store()))
+def _stored(name: str, place: Place, value: ast.expr, node: ast.AST) -> ast.stmt:
+    """The assignment of a variable's new value, which a helper gives: the old one with ``value`` at a place."""
+    root = place.root
+    assert isinstance(root, ast.Name)
+    return _bind(located(ast.Name(root.id, ast.Store()), root), helper(name, [root, value, *place.steps], node))
 
 
 def _bind(target: ast.expr, value: ast.expr) -> ast.stmt:
-    return ast.copy_location(ast.Assign([target], value), value)
-
-
-def _at(where: ast.AST, node: _Node) -> _Node:
-    return ast.copy_location(node, where)
+    return located(ast.Assign([target], value), value)
 
 
 def _length(index: ast.Slice) -> ast.expr | None:
@@ -183,10 +171,10 @@ def _length(index: ast.Slice) -> ast.expr | None:
         else:
             lower.remove(same)
     rest += [(-sign, term) for sign, term in lower]
-    result: ast.expr = _at(index, ast.Constant(0))
+    result: ast.expr = literal(0, index)
     for sign, term in rest:
         operator = ast.Add() if sign > 0 else ast.Sub()
-        result = _at(index, ast.BinOp(result, operator, copy.copy(term)))
+        result = located(ast.BinOp(result, operator, copy.copy(term)), index)
     return result
 
 

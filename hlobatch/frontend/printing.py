@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from hlobatch.frontend.callees import static_value
 from hlobatch.frontend.effects import Shows
+from hlobatch.frontend.nodes import located
 from hlobatch.frontend.primitives import compile_primitive
 from hlobatch.frontend.scopes import read_names
 from hlobatch.frontend.source import MISSING
@@ -33,13 +34,11 @@ def as_statement(node: ast.IfExp | ast.BoolOp) -> ast.If:
         test, body, otherwise = node.test, node.body, [node.orelse]
     else:
         first, *rest = node.values
-        test = first if isinstance(node.op, ast.And) else ast.copy_location(ast.UnaryOp(ast.Not(), first), first)
-        body = rest[0] if len(rest) == 1 else ast.copy_location(ast.BoolOp(node.op, rest), rest[0])
+        test = first if isinstance(node.op, ast.And) else located(ast.UnaryOp(ast.Not(), first), first)
+        body = rest[0] if len(rest) == 1 else located(ast.BoolOp(node.op, rest), rest[0])
         otherwise = []
-    sides: list[list[ast.stmt]] = [
-        [ast.copy_location(ast.Expr(value), value) for value in side] for side in ([body], otherwise)
-    ]
-    return ast.copy_location(ast.If(test, *sides), node)
+    sides: list[list[ast.stmt]] = [[located(ast.Expr(value), value) for value in side] for side in ([body], otherwise)]
+    return located(ast.If(test, *sides), node)
 
 
 class PrintLowering:
@@ -53,15 +52,15 @@ class PrintLowering:
         """Emit the ``print``; return its value, None."""
         function, node = self.function, self.node
         name = load("__hb_lane_print", node)
-        keywords = [ast.copy_location(ast.keyword(k.arg, self._shown(k.value)), k) for k in node.keywords]
-        call = ast.copy_location(ast.Call(name, list(map(self._shown, node.args)), keywords), node)
+        keywords = [located(ast.keyword(k.arg, self._shown(k.value)), k) for k in node.keywords]
+        call = located(ast.Call(name, list(map(self._shown, node.args)), keywords), node)
         reads = read_names(call)
         inputs = [n for n in reads if n in function.local or n.startswith("_hb_")]
         statement = assigned("_hb_printed", call, node)
         constants = {n: value for n, value in function.constants.items() if n in reads}
         shows = compile_primitive(function.source, [statement], inputs, ["_hb_printed"], constants)
         values = [load(n, reads[n]) for n in inputs]
-        result = helper("__hb_printed", [ast.copy_location(function.constant(Shows(shows)), node), *values], node)
+        result = helper("__hb_printed", [located(function.constant(Shows(shows)), node), *values], node)
         stored = function.temporary()
         function.blocks.finish()
         function.primitive([assigned(stored, result, node)], [stored], node, function.source.text(node))
@@ -75,20 +74,20 @@ class PrintLowering:
             loops = [
                 ast.comprehension(g.target, self._computed(g.iter), g.ifs, g.is_async) for g in node.generators[:1]
             ]
-            return ast.copy_location(type(node)(node.elt, [*loops, *node.generators[1:]]), node)
+            return located(type(node)(node.elt, [*loops, *node.generators[1:]]), node)
         fields = {name: self._part(value) for name, value in ast.iter_fields(node)}
         if isinstance(node, ast.Call):
             fields["func"] = node.func
             if isinstance(node.func, ast.Attribute):
                 method = ast.Attribute(self._shown(node.func.value), node.func.attr, node.func.ctx)
-                fields["func"] = ast.copy_location(method, node.func)
-        return ast.copy_location(type(node)(**fields), node)
+                fields["func"] = located(method, node.func)
+        return located(type(node)(**fields), node)
 
     def _part(self, value: Any) -> Any:
         if isinstance(value, list):
             return [self._part(part) for part in value]
         if isinstance(value, ast.keyword):
-            return ast.copy_location(ast.keyword(value.arg, self._shown(value.value)), value)
+            return located(ast.keyword(value.arg, self._shown(value.value)), value)
         return self._shown(value) if isinstance(value, ast.expr) else value
 
     def _computed(self, node: ast.expr) -> ast.expr:
@@ -96,7 +95,7 @@ class PrintLowering:
         if isinstance(node, ast.Constant):
             return node
         if isinstance(node, ast.Starred):
-            return ast.copy_location(ast.Starred(self._computed(node.value), node.ctx), node)
+            return located(ast.Starred(self._computed(node.value), node.ctx), node)
         if isinstance(node, (ast.Name, ast.Attribute)) and self._is_outside(node):
             return node
         name = self.function.as_variable(self.function.simple(node), node)

@@ -21,7 +21,7 @@ import jax
 
 from hlobatch.diagnostics import UNKNOWN, Location, UnsupportedSyntaxError
 from hlobatch.frontend.files import file_of, is_users, lines_of
-from hlobatch.frontend.nodes import walk
+from hlobatch.frontend.nodes import located, walk
 from hlobatch.frontend.rewriting.messages import with_messages_in_place
 from hlobatch.frontend.rewriting.private_names import as_python_has_it
 from hlobatch.frontend.rewriting.with_statements import WithoutWith
@@ -242,9 +242,9 @@ def as_definition(node: ast.FunctionDef | ast.Lambda) -> ast.FunctionDef:
     """A definition; a lambda is converted to one with one ``return``."""
     if isinstance(node, ast.FunctionDef):
         return node
-    body = ast.copy_location(ast.Return(node.body), node.body)
+    body = located(ast.Return(node.body), node.body)
     definition = ast.FunctionDef("<lambda>", node.args, [body], [], None, None)
-    return ast.copy_location(definition, node)
+    return located(definition, node)
 
 
 def check_kind(source: Source, fun: types.FunctionType) -> None:

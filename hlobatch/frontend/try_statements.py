@@ -27,6 +27,7 @@ from contextlib import contextmanager
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.failing_statements import FailingLowering
 from hlobatch.frontend.handlers import caught_kinds, drops_exceptions
+from hlobatch.frontend.nodes import located
 from hlobatch.frontend.raising import DETAILS, FAILURE, Handled, Try
 from hlobatch.frontend.syntax import helper, literal, load
 from hlobatch.values.draws import is_users_class
@@ -67,7 +68,7 @@ class TryLowering:
         """Lower ``try: … finally: …``, with handlers or without."""
         caught, after = self.function.blocks.name("caught"), self.function.blocks.name("after_try")
         self.function.learn_caught([BaseException] if drops_exceptions(node) else [])
-        inner = ast.copy_location(ast.Try(node.body, node.handlers, node.orelse, []), node)
+        inner = located(ast.Try(node.body, node.handlers, node.orelse, []), node)
         with self._within(Try(caught, len(self.function.loops), tuple(node.finalbody))):
             self.function.statements([inner] if node.handlers else node.body)
         if self.function.blocks.is_open:
@@ -134,7 +135,7 @@ class TryLowering:
 
     def _branch_on_kind(self, kinds: ast.expr, caught: str, not_caught: str) -> None:
         """Emit a branch on whether the failure is an instance of some classes of exceptions."""
-        failures = ast.copy_location(self.function.constant(self.function.callees.failures), kinds)
+        failures = located(self.function.constant(self.function.callees.failures), kinds)
         test = helper("__hb_caught", [failures, load(FAILURE, kinds), kinds], kinds)
         self.function.branch_on(test, caught, not_caught, kinds, f"except {self.function.source.text(kinds)}")
 
@@ -175,5 +176,5 @@ class TryLowering:
             self.function.location(handler.type or handler),
             help="test for it with `if`, or `raise` where it happens.",
         )
-        refused = helper("__hb_doubt", [ast.copy_location(self.function.constant(error), handler)], handler)
+        refused = helper("__hb_doubt", [located(self.function.constant(error), handler)], handler)
         self.function.assign(self.function.temporary(), refused, handler)

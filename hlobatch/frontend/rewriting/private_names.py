@@ -17,6 +17,7 @@ import functools
 import types
 from typing import Any, Final
 
+from hlobatch.frontend.nodes import located
 from hlobatch.frontend.scopes import with_parts
 
 
@@ -42,8 +43,8 @@ def _with_super_arguments(name: str, node: Any) -> Any:
         case ast.FunctionDef() | ast.Lambda() | ast.AsyncFunctionDef():
             return node
         case ast.Call(ast.Name("super"), [], []):
-            names = (ast.copy_location(ast.Name(one, ast.Load()), node) for one in ("__class__", name))
-            return ast.copy_location(ast.Call(node.func, [*names], []), node)
+            names = (located(ast.Name(one, ast.Load()), node) for one in ("__class__", name))
+            return located(ast.Call(node.func, [*names], []), node)
     return with_parts(node, functools.partial(_with_super_arguments, name))
 
 
@@ -57,4 +58,4 @@ def _renamed(prefix: str, node: Any) -> Any:
     name = field and getattr(copy, field)
     if field is None or not name or not name.startswith("__") or name.endswith("__"):
         return copy
-    return ast.copy_location(type(copy)(**{**dict(ast.iter_fields(copy)), field: prefix + name}), copy)
+    return located(type(copy)(**{**dict(ast.iter_fields(copy)), field: prefix + name}), copy)

@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
+from hlobatch.frontend.nodes import located
 from hlobatch.frontend.source import ONE_AT_A_TIME
 
 _FACTORY, _CODE = "__hb_factory", "__hb_code"
@@ -54,7 +55,7 @@ def without_defaults(arguments: ast.arguments) -> ast.arguments:
     """The parameters of a function without defaults and annotations, which the function itself has already."""
 
     def bare(argument: ast.arg | None) -> Any:
-        return argument and ast.copy_location(ast.arg(argument.arg), argument)
+        return argument and located(ast.arg(argument.arg), argument)
 
     return ast.arguments(
         posonlyargs=list(map(bare, arguments.posonlyargs)),
