@@ -44,8 +44,8 @@ class TracedFunction(JaxprCode):
 
     @property
     def gives_nothing(self) -> bool:
-        """Whether the function raises in every lane that calls it."""
-        return any(isinstance(leaf, Static) and leaf.value is NO_VALUE for t in self.out_types for leaf in t.leaves)
+        """Whether the function raises in every lane that calls it, so that variables have no value."""
+        return any(map(is_no_value, self.out_types))
 
     @cached_property
     def looked_at(self) -> tuple[int, ...]:
@@ -91,6 +91,11 @@ class TracedFunction(JaxprCode):
             return Static(_python_number(value.val)) if leaf.weak and isinstance(value, Literal) else leaf
 
         return tuple(Type.of_leaves(tuple(map(written, t.leaves)), t.treedef) for t in self.out_types)
+
+
+def is_no_value(type_: Type) -> bool:
+    """Whether a type is that of a result that is missing, since the code raises in every lane."""
+    return any(isinstance(leaf, Static) and leaf.value is NO_VALUE for leaf in type_.leaves)
 
 
 def _python_number(value: Any) -> Any:

@@ -28,7 +28,7 @@ from hlobatch.analysis.own_code import as_they_mean
 from hlobatch.analysis.reach import Named, names_nothing, parts
 from hlobatch.analysis.remembering import refuse_remembering
 from hlobatch.analysis.told_early import NO_TYPE_YET, AskedTooEarlyError, may_tell_early
-from hlobatch.analysis.traced_function import TracedFunction
+from hlobatch.analysis.traced_function import TracedFunction, is_no_value
 from hlobatch.diagnostics import HloBatchError, UnsupportedSyntaxError
 from hlobatch.ir.boxed import boxes_in, leaves_of
 from hlobatch.ir.choice import Choice
@@ -203,7 +203,7 @@ def _traced(
         values = rebuilt(tensors, in_types)
         states = [_parts_of(t) for t in in_types]
         is_known = not any(type_.tensor_leaves for type_ in in_types)
-        code = watched_alone(op.function, op.location, len(op.vars_out), learned, is_known=is_known)
+        code = watched_alone(op.function, op.location, _operands_before(op), learned, is_known=is_known)
         outside = _outside(op, in_types, values)
         with unchanged(outside, arrays_are_copied=arrays_are_copied) as found, as_they_mean(found.classes):
             given_back, results, with_flags = optional.run(code, values, identities.see)
@@ -299,14 +299,32 @@ def _wrong(error: Exception, op: PrimOp, in_types: Sequence[Type]) -> HloBatchEr
     return wrong
 
 
-def zeros(types: Sequence[Type], op: PrimOp) -> TracedFunction:
-    """Code that returns zeros of some types, for variables that are never read."""
+def _operands_before(op: PrimOp) -> list[int | None]:
+    """For each variable that an operation assigns, the number of the operand that is the variable's earlier value."""
+    operands = {unsplit(name): number for number, name in enumerate(op.vars_in)}
+    return [operands.get(unsplit(name)) for name in op.vars_out]
 
-    def code() -> tuple[Any, ...]:
-        return tuple(type_.rebuild([zero(leaf) for leaf in type_.tensor_leaves]) for type_ in types)
 
-    giving = op.replace(vars_in=(), read_at=(), function=code)
-    return replace(traced(giving, (), [True] * len(types)), out_types=tuple(types))
+def zeros(types: Sequence[Type], known: TracedFunction | None) -> TracedFunction:
+    """Code that returns zeros of some types, for variables that are never read.
+
+    Args:
+        types: The types of the variables.
+        known: Code that gives some of them no value, and whose other results are returned; None if there is none.
+    """
+    kept = [not is_no_value(type_) for type_ in known.out_types] if known is not None else [False] * len(types)
+    own = known.out_types if known is not None else types
+    out_types = tuple(mine if keep else type_ for keep, mine, type_ in zip(kept, own, types, strict=True))
+
+    def on_tensors(*tensors: Any) -> list[Any]:
+        given = iter(known.flat(*tensors) if known is not None else ())
+        pairs = ((keep, leaf) for keep, type_ in zip(kept, out_types, strict=True) for leaf in type_.tensor_leaves)
+        return [next(given) if keep else zero(leaf) for keep, leaf in pairs]
+
+    if known is None:
+        return TracedFunction((), out_types, jaxpr_of(on_tensors, ()))
+    avals = [leaf.aval for type_ in known.in_types for leaf in type_.tensor_leaves]
+    return replace(known, out_types=out_types, jaxpr=jaxpr_of(on_tensors, avals))
 
 
 def zero(leaf: TensorType) -> Any:

@@ -24,7 +24,7 @@ from hlobatch.analysis.call_graph import CallGraph
 from hlobatch.analysis.declared_types import check_declared
 from hlobatch.analysis.definedness import user_name
 from hlobatch.analysis.lane_dependence import that_may_differ
-from hlobatch.analysis.traced_function import TracedFunction
+from hlobatch.analysis.traced_function import TracedFunction, is_no_value
 from hlobatch.analysis.tracing import told_early, trace, zeros
 from hlobatch.analysis.type_errors import RESULT, Origin, disagreement, through_calls
 from hlobatch.diagnostics import UNKNOWN, BatchTypeError, HloBatchError, Location
@@ -288,7 +288,7 @@ class _Inferrer:
             self.found.traced[place, index] = trace(op, in_types, [False] * len(op.defs))
         for place, index, op in self._undefined():
             types = tuple(self.found.types[name] for name in op.vars_out)
-            self.found.traced[place, index] = zeros(types, op)
+            self.found.traced[place, index] = zeros(types, self.found.traced.get((place, index)))
         for (place, _), traced in self.found.traced.items():
             if traced.doubts:
                 raise _ConflictError(traced.doubts[0], place)
@@ -409,7 +409,9 @@ class _Inferrer:
             self.found.traced[place, index] = before
             self.found.learned += before.learned
         gives = zip(op.vars_out, before.out_types, before.written_types, strict=True)
-        for name, type_, written in list(gives)[-1:] if before.gives_nothing else gives:  # only the status
+        for name, type_, written in gives:
+            if is_no_value(type_):
+                continue
             self._flow(name, written, op.location, widen=written != type_)
 
     def _call(self, caller: Function, op: FunctionCallOp) -> bool:

@@ -38,7 +38,7 @@ from hlobatch.prelude import is_of_prelude, standing_for
 from hlobatch.prelude.jax import slopes
 from hlobatch.values.facts import Learned, Site
 from hlobatch.values.identity import changes_chosen
-from hlobatch.values.lane_failures import count_of_failures, in_trial, is_of_tracing
+from hlobatch.values.lane_failures import count_of_failures, in_trial, is_of_raise, is_of_tracing
 from hlobatch.values.optional import any_optional
 
 
@@ -188,7 +188,7 @@ def _made(site: Site, target: Calls, kind: type, args: tuple[Any, ...], kwargs: 
         except Learned:
             raise
         except Exception as error:
-            if not is_of_tracing(error) or any_optional((args, kwargs)):
+            if not (is_of_tracing(error) or is_of_raise(error)) or any_optional((args, kwargs)):
                 raise  # once the turns are unrolled, each of the linked objects has a type of its own
             has_changed(known)  # undoes the changes
             raise Learned(site, target) from error
@@ -229,7 +229,7 @@ def _traced_call(site: Site, target: Calls, function: Any, args: tuple[Any, ...]
     except Learned:
         raise
     except Exception as error:
-        if not is_of_tracing(error):
+        if not (is_of_tracing(error) or is_of_raise(error)):
             raise
         has_changed(known)  # undoes the changes
         raise Learned(site, target) from error

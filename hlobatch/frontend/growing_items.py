@@ -30,6 +30,7 @@ from hlobatch.frontend.possible_items import Possible, in_use, items_of
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import KINDS, Growing
 from hlobatch.ir.types import TensorType
+from hlobatch.ir.value import Collection
 from hlobatch.typing import DType
 from hlobatch.values import rows
 from hlobatch.values.containers import SIZE
@@ -340,6 +341,28 @@ def extreme(name: str, items: Growing, key: Callable[[Any], Any] | None, default
     if default is _NONE:
         return found
     return select(items.size > 0, found, default)
+
+
+def first_item(items: Any, *default: Any) -> Any:
+    """``next(iter(items), default)``."""
+    if isinstance(items, Choice):
+        items = as_list(items)
+    if not isinstance(items, Collection):
+        return next(iter(items), *default)
+    if not isinstance(items, Growing):
+        items = items.in_order()
+    if isinstance(items, GrowingSet):
+        items.turn(0)  # refuses a set, whose order is not known
+    in_a_row = in_rows(items)
+    if in_a_row.items is None:
+        if default:
+            return default[0]
+        in_a_row.need("", StopIteration, in_lane=True)
+    is_empty = in_a_row.size == 0
+    if not default:
+        fails(StopIteration, "", is_empty)
+    first = in_a_row.turn(0)
+    return select(jnp.logical_not(is_empty), first, default[0]) if default else first
 
 
 def sorted_list(items: Growing, key: Callable[[Any], Any] | None, reverse: bool) -> GrowingList:

@@ -223,10 +223,20 @@ class Meanings:
         arguments = node.args
         if function is next and arguments and _is_whole(arguments[0]):
             return helper("__hb_first", [arguments[0].args[0], *arguments[1:]], node)
+        if function is next and arguments and (items := self._iterated(arguments[0])) is not None:
+            return helper("__hb_first_item", [items, *arguments[1:]], node)
         if any(function is known for known in _GO_OVER_POSSIBLE) and arguments and _is_whole(arguments[0]):
             arguments = [arguments[0].args[0], *arguments[1:]]
         called = load("__hb_call", node.func)
         return ast.copy_location(ast.Call(called, [node.func, *arguments], node.keywords), node)
+
+    def _iterated(self, node: ast.expr) -> ast.expr | None:
+        """The items of which a call of ``iter`` or ``reversed`` makes an iterator; None for any other expression."""
+        match node:
+            case ast.Call(ast.Name("__hb_call"), [function, items], []) | ast.Call(function, [items], []):
+                made_by = static_value(function, self.source, self.local)
+                return items if made_by is iter else node if made_by is reversed else None
+        return None
 
     def _called(self, node: ast.Call) -> Any:
         """The function that a call means, or ``MISSING``."""

@@ -146,27 +146,39 @@ class RaisingLowering(ExpressionLowering):
 
     def told(self, callee: Callee) -> tuple[str, ...]:
         """The variables that receive the failure code and details of a call."""
-        if callee.always_raises:  # the failure code is known, and needs no test
-            return _RAISED
-        return (FAILURE, DETAILS) if callee.raises else ()
+        if not callee.raises:
+            return ()
+        return _RAISED if self._is_told_apart(callee) else (FAILURE, DETAILS)
+
+    def _is_told_apart(self, callee: Callee) -> bool:
+        """Whether the failure of a call has variables of its own until it is known that there is one.
+
+        In a ``try``, other statements also fail, with other numbers, and go to the same handler. A number that is known
+        decides the test behind its call only if the variable holds no other.
+        """
+        return callee.always_raises or bool(self.tries)
 
     def after_call(self, node: ast.Call, callee: Callee) -> None:
         """Emit, behind a call of a function that may raise, a branch to the handler."""
         where, is_of_library = self.where_failures_go(), callee.source.is_of_prelude and not self.source.is_of_prelude
-        if callee.always_raises:
+        is_apart = self._is_told_apart(callee)
+        if node is self.tail and not is_of_library and not is_apart:
+            return  # the function returns the failure of the call with its result
+        went_well = self.blocks.name("went_well")
+        if not callee.always_raises:
+            failed = self.blocks.name("wrong") if is_of_library or is_apart else where
+            test = helper("__hb_has_failed", [load(self.told(callee)[0], node)], node)
+            self.branch_on(test, failed, went_well, node, "$failure != 0")
+            if failed == where:
+                self.blocks.start(went_well, self.location(node))
+                return
+            self.blocks.start(failed, self.location(node))
+        if is_apart:
             for name, raised in zip((FAILURE, DETAILS), _RAISED, strict=True):
                 self.move(raised, name, node)
-            self._relay(where, node) if is_of_library else self.go(where, node)
-            return
-        if node is self.tail and not is_of_library:
-            return  # the function returns the failure of the call with its result
-        failed, went_well = self.blocks.name("wrong") if is_of_library else where, self.blocks.name("went_well")
-        test = helper("__hb_has_failed", [load(FAILURE, node)], node)
-        self.branch_on(test, failed, went_well, node, "$failure != 0")
-        if is_of_library:
-            self.blocks.start(failed, self.location(node))
-            self._relay(where, node)
-        self.blocks.start(went_well, self.location(node))
+        self._relay(where, node) if is_of_library else self.go(where, node)
+        if not callee.always_raises:
+            self.blocks.start(went_well, self.location(node))
 
     def _relay(self, where: str, node: ast.Call) -> None:
         """Emit a failure of a call of a library function."""

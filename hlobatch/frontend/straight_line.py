@@ -158,7 +158,7 @@ class StraightLineLowering(abc.ABC):
         by_methods = changed_by_methods(body).intersection(self.local)
         changed += [name for name in outputs if self._is_changed(name, node)]
         self.check_steps(body, by_methods.union(changed), failing, node)
-        status, held = self.temporary("status"), self.held_back(written, () if failing.surely else changed)
+        status, held = self.temporary("status"), self.held_back(written, changed)
         code = [*code, *(assigned(new, load(name, node), node) for name, new in held.items())]
         code = watched(code, self.constant(failing), status)
         self._emit(code, inputs, [*(held.get(name, name) for name in written), status], node, text)

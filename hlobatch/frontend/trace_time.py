@@ -15,10 +15,10 @@ from typing import Any
 
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.callees import static_value
-from hlobatch.frontend.comprehensions import as_loop, renamed
+from hlobatch.frontend.comprehensions import Comprehension, as_loop, renamed
 from hlobatch.frontend.library import is_built_in
 from hlobatch.frontend.reductions import REDUCERS, Looped, arguments_of, as_reduction, has_many
-from hlobatch.frontend.scopes import assigned_in_expressions, read_names
+from hlobatch.frontend.scopes import assigned_in_expressions, read_names, with_parts
 from hlobatch.frontend.syntax import assigned, helper, load
 from hlobatch.frontend.whole_function import WholeLowering
 from hlobatch.values.facts import GoesOver, Site
@@ -85,8 +85,18 @@ class TraceTimeLowering:
         parts = items.args if isinstance(items, ast.Call) and self._goes_over_others(items) else [items]
         return any(has_many(static_value(part, self.function.source, self.function.local)) for part in parts)
 
-    def _marked(self, items: Any, site: Site) -> Any:
-        """A comprehension whose iterables tell that it has to be a loop if their length differs between lanes."""
+    def _marked(self, node: Any, site: Site) -> Any:
+        """A comprehension that has to be a loop if the length of an iterable in it differs between lanes.
+
+        Iterables of it, and of comprehensions inside of it, tell that. The latter are then loops as well, if need be.
+        """
+        if isinstance(node, ast.Lambda):
+            return node
+        new = with_parts(node, lambda part: self._marked(part, site))
+        return self._with_marked_iterables(new, site) if isinstance(node, Comprehension) else new
+
+    def _with_marked_iterables(self, items: Any, site: Site) -> Any:
+        """A comprehension whose iterables, not those inside of them, tell that their length differs between lanes."""
         generators = []
         for generator in items.generators:
             where = ast.copy_location(self.function.constant(site), generator.iter)

@@ -11,19 +11,23 @@ reach a statement that raises, these results are dropped.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from hlobatch.analysis.definedness import user_name
 from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.analysis.type_inference import Inference, Place
-from hlobatch.diagnostics import BatchTypeError, as_also
+from hlobatch.diagnostics import BatchTypeError, HloBatchError, Location, as_also
 from hlobatch.frontend.failures import Recorder, Relay
 from hlobatch.ir.failures import DETAILS, FAILURE, Failure
 from hlobatch.ir.ops import FunctionCallOp, GotoOp, Op, PrimOp
 from hlobatch.ir.program import Block, Function, Program
 from hlobatch.ir.types import Static
 from hlobatch.prelude import is_of_prelude
+
+_Return = tuple[Function, Block, int]
+"""The place to which a call returns: the instruction of this number of a block of a function."""
 
 
 def raise_what_is_reached(program: Program, found: Inference) -> None:
@@ -32,25 +36,31 @@ def raise_what_is_reached(program: Program, found: Inference) -> None:
     Raises:
         BatchTypeError: Every lane raises; the error is also an instance of the user's class.
     """
-    number = _failure_of_all(program, found)
+    number, calls = _failure_of_all(program, found) or (0, ())
     for failure in failures_of(program, found) if number else ():
         if failure.number == number and not any(type_.tensor_leaves for type_ in failure.in_types):
             error = failure.make(*(type_.rebuild([]) for type_ in failure.in_types))
             kind = as_also(BatchTypeError, type(error))
-            raise kind(f"{type(error).__name__}: {error}", failure.location) from error
+            wrong = kind(f"{type(error).__name__}: {error}", failure.location)
+            raise functools.reduce(HloBatchError.called_from, calls, wrong) from error
 
 
-def _failure_of_all(program: Program, found: Inference) -> int | None:
-    """The number of the failure with which every lane ends, 0 for none; None if that differs or is not known."""
-    number = 0
-    for place, index, op in _surely(program):
+def _failure_of_all(program: Program, found: Inference) -> tuple[int, Sequence[Location]] | None:
+    """The number of the failure with which every lane ends, 0 for none; None if that differs or is not known.
+
+    Beside it, the calls through which lanes come to the failure, the innermost first.
+    """
+    number, calls = 0, tuple[Location, ...]()
+    for place, index, op, callers in _surely(program):
         if op is None:
-            return number
+            return number, calls
         if isinstance(op, PrimOp) and any(user_name(name) == FAILURE for name in op.defs):
             known = op.function.number if isinstance(op.function, Recorder) else _known(found.traced[place, index])
             if known is None:
                 return None
             number = known
+            if isinstance(op.function, Recorder):
+                calls = tuple(block.instructions[i - 1].location for _, block, i in callers[:0:-1])
     return None
 
 
@@ -61,15 +71,18 @@ def _known(traced: TracedFunction) -> int | None:
     return leaf.value if isinstance(leaf, Static) else None
 
 
-def _surely(program: Program) -> Iterator[tuple[Place, int, Op | None]]:
-    """The operations that every lane runs, from the entry to the first branch; None last if the program ends there."""
+def _surely(program: Program) -> Iterator[tuple[Place, int, Op | None, Sequence[_Return]]]:
+    """The operations that every lane runs, from the entry to the first branch; None last if the program ends there.
+
+    Each with the places that calls around it return to.
+    """
     function = program.main_function()
-    callers = list[tuple[Function, Block, int]]()
+    callers = list[_Return]()
     block, first, seen = function.graph.enter_block(), 0, set[tuple[str, str, int, int]]()
     while (here := (function.name, block.name, first, len(callers))) not in seen:
         seen.add(here)
         for index, op in enumerate(block.instructions[first:], first):
-            yield (function.name, block.name), index, op
+            yield (function.name, block.name), index, op, callers
             if isinstance(op, FunctionCallOp):
                 callers.append((function, block, index + 1))
                 function = program.function(op.function)
@@ -84,7 +97,7 @@ def _surely(program: Program) -> Iterator[tuple[Place, int, Op | None]]:
             elif callers:
                 function, block, first = callers.pop()
             else:
-                yield (function.name, block.name), len(block.instructions), None
+                yield (function.name, block.name), len(block.instructions), None, callers
                 return
 
 

@@ -89,7 +89,7 @@ class GrowingList(Ring):
         self.put_at_end(value)
 
     def pop(self, index: Any = -1) -> Any:
-        self.need(f"pop from empty {self.name}")
+        self.need(f"pop from empty {self.name}", in_lane=True)
         fails(IndexError, f"pop from empty {self.name}", self.size == 0)
         if type(index) is int and index == -1:
             return self.pop_last()
@@ -115,7 +115,7 @@ class GrowingList(Ring):
     def remove(self, item: Any) -> None:
         """Remove the first item that equals ``item``."""
         text = f"{self.name}.remove(x): x not in {self.name}"
-        self.need(text, ValueError)
+        self.need(text, ValueError, in_lane=True)
         found, place = rows.first(self.equal(item))
         fails(ValueError, text, ~found)
         self.remove_at(place, found)
@@ -167,7 +167,7 @@ class GrowingList(Ring):
     def with_item(self, key: Any, value: Any, *, is_other: bool) -> GrowingList:
         if isinstance(key, slice):
             return self._with_slice(key, value)
-        self.need(f"{self.name} assignment index out of range")
+        self.need(f"{self.name} assignment index out of range", in_lane=True)
         place, value = (
             self.place(self.index_of(key, f"{self.name} assignment index out of range")),
             held(value, self.kind),
@@ -192,7 +192,7 @@ class GrowingList(Ring):
         if isinstance(key, slice):
             self._take_out_slice(key)
             return
-        self.need(f"{self.name} assignment index out of range")
+        self.need(f"{self.name} assignment index out of range", in_lane=True)
         self.remove_at(*self.found_at(key, f"{self.name} assignment index out of range"))
 
     def __iadd__(self, values: Any) -> Self:
@@ -414,14 +414,14 @@ class GrowingDeque(GrowingList):
             self.size = jnp.int32(0)
 
     def popleft(self) -> Any:
-        self.need("pop from an empty deque")
+        self.need("pop from an empty deque", in_lane=True)
         fails(IndexError, "pop from an empty deque", self.size == 0)
         return self.pop_first()
 
     def pop(self, index: Any = -1) -> Any:
         if not (type(index) is int and index == -1):
             raise TypeError("deque.pop() takes no arguments")
-        self.need("pop from an empty deque")
+        self.need("pop from an empty deque", in_lane=True)
         return super().pop()
 
     def appendleft(self, value: Any) -> None:

@@ -60,7 +60,7 @@ class GrowingSet(Table):
     def remove(self, item: Any) -> None:
         """Remove an item; a lane in which it is missing raises ``KeyError``."""
         if self.keys_ is None:
-            raise not_yet(KeyError, "nothing is in the set")
+            raise not_yet(KeyError, "nothing is in the set", in_lane=True)
         found, place = self.find(item)
         fails(KeyError, "what is to be removed is not in the set", ~found)
         self.take_out(place, found)
@@ -238,7 +238,7 @@ class GrowingDict(Table):
     def pop(self, key: Any, default: Any = _NONE) -> Any:
         if self.keys_ is None:
             if default is _NONE:
-                raise not_yet(KeyError, "the dict has no key")
+                raise not_yet(KeyError, "the dict has no key", in_lane=True)
             return default
         found, place = self.find(key)
         value = self._taken(place)
@@ -249,7 +249,7 @@ class GrowingDict(Table):
 
     def popitem(self) -> Any:
         if self.keys_ is None:
-            raise not_yet(KeyError, "popitem(): dictionary is empty")
+            raise not_yet(KeyError, "popitem(): dictionary is empty", in_lane=True)
         fails(KeyError, "popitem(): dictionary is empty", self.size == 0)
         place = jnp.maximum(self.size - 1, 0)
         entry = rows.taken(self.keys_, place), self._taken(place)

@@ -291,13 +291,20 @@ class _Found:
         return Identity(self.sources, self.alike, self.names, frozenset(self.fresh), changed, self.held)
 
 
-def _items(part: Any, notes: _Notes) -> Iterator[Any]:
-    """The values that were put into a container, if ``part`` stands for all its items."""
+def _items(part: Any, notes: _Notes, around: frozenset[int] = frozenset()) -> Iterator[Any]:
+    """The values that were put into a container, if ``part`` stands for all its items.
+
+    Args:
+        part: The part.
+        notes: The notes of the statement.
+        around: The ids of those whose items are being gone over: rows that JAX returns unchanged hold their own items.
+    """
+    around |= {id(part)}
     for item in notes.held.get(id(part), (part, ()))[1]:
-        if id(item) in notes.held:
-            yield from _items(item, notes)
-        else:
+        if id(item) not in notes.held:
             yield item
+        elif id(item) not in around:
+            yield from _items(item, notes, around)
 
 
 def mutable_parts(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
+import dis
 import functools
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -29,7 +30,7 @@ from hlobatch.prelude import is_of_prelude
 from hlobatch.values.facts import Learned, NotYet, Site, of_code, of_function
 from hlobatch.values.optional import in_any_case, is_any_optional, optional
 
-OF_LANES: Final = (ZeroDivisionError, IndexError, KeyError, ValueError, OverflowError)
+OF_LANES: Final = (ZeroDivisionError, IndexError, KeyError, ValueError, OverflowError, StopIteration)
 """Exceptions that operations raise by themselves for the values of a lane."""
 WHERE_CHECKED: Final = (*OF_LANES, IntegerOverflowError)
 """Exceptions that operations raise in a program whose operations are all tested (``hb.batch(checked=True)``)."""
@@ -79,7 +80,7 @@ PROGRAM: Final = of_function(None)
 
 @final
 class NoValue:
-    """The result of a statement that raises in every lane."""
+    """A result of a statement that raises in every lane, of a variable that has no value then."""
 
 
 NO_VALUE: Final = NoValue()
@@ -125,8 +126,12 @@ class _Watched:
     is_careful: bool = False
     is_looked_after: bool = False
 
-    def failed(self, failing: Failing, results: int) -> tuple[Any, ...]:
-        """The results of the statement if it surely fails: no values, and the status of the failure.
+    def failed(self, failing: Failing, results: Sequence[Any]) -> tuple[Any, ...]:
+        """The results of the statement if it surely fails, and the status of the failure in place of the last.
+
+        Args:
+            failing: The failure.
+            results: The results without it.
 
         Raises:
             Learned: Its status does not distinguish this failure yet.
@@ -134,7 +139,7 @@ class _Watched:
         if failing not in self.known or not self.is_surely:
             known = self.known if failing in self.known else (*self.known, failing)
             raise Learned(of_code(self.place), CanFail(known, surely=True))
-        return (*[NO_VALUE] * (results - 1), self.known.index(failing) + 1)
+        return (*results[:-1], self.known.index(failing) + 1)
 
 
 _watched: contextvars.ContextVar[_Watched | None] = contextvars.ContextVar("hlobatch_watched", default=None)
@@ -152,28 +157,37 @@ def within(place: Location) -> Iterator[_Watched]:
 
 
 def watched_alone(
-    function: Callable[..., Any], place: Location, results: int, learned: list[tuple[Site, Any]], *, is_known: bool
+    function: Callable[..., Any],
+    place: Location,
+    results: Sequence[int | None],
+    learned: list[tuple[Site, Any]],
+    *,
+    is_known: bool,
 ) -> Callable[..., Any]:
     """A function that runs a statement, to be traced, and notes its failures.
 
     Args:
         function: The statement.
         place: Its place in the source.
-        results: The number of its results; if it is tested for failures, the last one is its status.
+        results: For each of its results, the number of the operand whose value the variable has if the statement fails;
+            None if it has no value then. If the statement is tested for failures, the last result is its status.
         learned: A list to which the fact is added that it can fail in a way that it is not tested for yet.
         is_known: Whether all its operands are known, so that an exception of Python's is that of each lane.
     """
     is_compiled = "__hb_" in getattr(function, "__qualname__", "")
 
+    def without(values: Sequence[Any]) -> list[Any]:
+        return [NO_VALUE if number is None else values[number] for number in results]
+
     def attempt(watched: _Watched, values: Sequence[Any]) -> Any:
         try:
             return function(*values)
         except SurelyFails as error:
-            return watched.failed(error.failing, results)
+            return watched.failed(error.failing, without(values))
         except OF_LANES as error:
             if not is_known or isinstance(error, HloBatchError) or not isinstance(error, watched.wanted):
                 raise
-            return watched.failed((type(error), error.args), results)
+            return watched.failed((type(error), error.args), without(values))
 
     def run(*values: Any) -> Any:
         with within(place) as watched:
@@ -395,6 +409,17 @@ def is_of_tracing(error: BaseException) -> bool:
     """Whether code failed because it met a value that differs between lanes, or a batched function."""
     found = isinstance(error, _OF_TRACING) or any(word in str(error) for word in ("Tracer", "immutable"))
     return found or isinstance(error.__cause__, _OF_TRACING)
+
+
+def is_of_raise(error: BaseException) -> bool:
+    """Whether a ``raise`` or ``assert`` of the user's raised an exception, which lanes that reach it raise."""
+    last = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    if last is None or isinstance(error, HloBatchError):
+        return False
+    code = last.tb_frame.f_code
+    return not is_internal(code.co_filename) and code.co_code[last.tb_lasti] == dis.opmap["RAISE_VARARGS"]
 
 
 def is_pythons(error: Exception) -> bool:
