@@ -469,11 +469,12 @@ def _outside(op: PrimOp, in_types: Sequence[Type], values: Sequence[Any]) -> lis
     """The objects that code reaches and that are the same in all lanes, with their names."""
     if not isinstance(op.function, types.FunctionType):
         return []
-    named = [] if names_nothing(op.function) else [op.function]
-    drawn = [(type(one).__name__, one) for function in named for one in generators_of(function)]
+    found = _classes_of(values)
+    named = [] if names_nothing(op.function) and not found else [op.function]
+    drawn = [(type(one).__name__, one) for function in named for one in generators_of(function, found)]
     pairs = zip(op.vars_in, in_types, strict=True)
     given = [(user_name(v), leaf.value) for v, t in pairs for leaf in t.leaves if isinstance(leaf, Static)]
-    classes = [(kind.__name__, kind) for kind in _classes_of(values)]
+    classes = [(kind.__name__, kind) for kind in found]
     return [*(("", function) for function in named), *given, *drawn, *classes]
 
 

@@ -37,6 +37,7 @@ from hlobatch.frontend.overflow import check_overflow
 from hlobatch.frontend.own_methods import by_methods
 from hlobatch.frontend.possible_items import Possible, certain, items_of
 from hlobatch.frontend.python_numbers import INSTEAD_OF_A_TEXT, operate, power
+from hlobatch.frontend.rounding import rounded_float, rounded_integer
 from hlobatch.frontend.sequences import MOST_NUMBERS_ONE_BY_ONE, both, either, less, negated
 from hlobatch.frontend.sorting import sorted_by
 from hlobatch.ir.choice import Choice
@@ -75,21 +76,11 @@ def absolute(value: Any, /) -> Any:
 
 def _round(number: Any, ndigits: Any = None) -> Any:
     """``round``: halves go to the even neighbor; without digits the result is an integer."""
-    if is_tracer(ndigits):
-        raise BatchTypeError(
-            "the number of digits that `round` leaves differs between lanes",
-            help="scale the number yourself: `round(x * scale) / scale`.",
-        )
     number = as_number(number)
-    if not is_integer(number):
-        rounded = jnp.round(number, ndigits or 0)
-        return as_int(rounded) if ndigits is None else rounded
-    if ndigits is None or ndigits >= 0:
-        return number
-    unit = 10**-ndigits
-    below = number // unit * unit
-    twice, is_odd = 2 * (number - below), number // unit % 2 == 1
-    return below + jnp.where((twice > unit) | ((twice == unit) & is_odd), unit, 0)
+    if ndigits is None:
+        return number if is_integer(number) else as_int(jnp.round(number))
+    digits = as_index(ndigits, "round")
+    return (rounded_integer if is_integer(number) else rounded_float)(jnp.asarray(number), digits)
 
 
 def _divmod(x: Any, y: Any, /) -> Any:

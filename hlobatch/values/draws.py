@@ -3,7 +3,8 @@
 Code is traced once, so a draw from a generator would happen once, when the program is built, for all lanes and turns.
 The global generators of NumPy and Python hide in the functions of a module: ``np.random.rand`` is a method of one. So
 this module searches all names that code uses: its own globals, attributes of modules, variables of the function around
-it, and the same in functions of the user's that it names.
+it, and the same in functions of the user's that it names. Python calls some methods without their names, such as
+``__add__`` and the function of a property: all of these are searched in the user's classes.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import sysconfig
 import time
 import types
 import uuid
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, Final
 
 import numpy as np
@@ -56,14 +57,18 @@ _MAKERS: Final = (
 )
 """Functions that make random generators or seeds: without a given seed, the result differs at each call."""
 _UNSTEADY: Final = frozenset({*_INSTEAD_OF, *map(id, _MAKERS)})
-_OWNERS: Final = (types.ModuleType, type)
+_MAKE: Final = ("__new__", "__init__", "__post_init__")
 _LIBRARIES: Final = ("site-packages", "dist-packages", sysconfig.get_path("stdlib"), "<frozen")
 
 
-def generators_of(function: types.FunctionType) -> list[Any]:
-    """The random generators that a function uses by name, itself or in functions of the user's that it names.
+def generators_of(function: types.FunctionType, classes: Collection[type] = ()) -> list[Any]:
+    """The random generators that a function uses by name, itself or in functions of the user's that it calls.
 
     Functions compiled by ``jax.jit`` draw once in plain Python, too, and are not searched.
+
+    Args:
+        function: The function.
+        classes: The user's classes of the objects that it is given.
 
     Raises:
         UnsupportedSyntaxError: It names an iterator, or a source of values that differ at each call.
@@ -71,15 +76,13 @@ def generators_of(function: types.FunctionType) -> list[Any]:
     found: dict[int, Any] = {}
 
     def named(function: types.FunctionType) -> Iterator[types.FunctionType]:
-        """The functions that a function names; collects generators among the values that it names."""
-        for value in _named_by(function):
+        """The functions that a function may call; collects generators among the values that it names."""
+        for value in _named_by(function, classes):
             refuse_source(value)
             owner = owner_of(value)
             if isinstance(owner, GENERATORS):
                 found[id(owner)] = owner
-            method = getattr(value, "__func__", value)
-            if isinstance(method, types.FunctionType):
-                yield method
+            yield from _functions_of(value)
 
     list(walked([function], named, enters=lambda one: is_users_file(one.__code__.co_filename)))
     return list(found.values())
@@ -88,6 +91,11 @@ def generators_of(function: types.FunctionType) -> list[Any]:
 def names_of(function: types.FunctionType) -> set[str]:
     """Names of globals, and of attributes, in a function's code."""
     return {name for code in code_within(function.__code__) for name in code.co_names}
+
+
+def _texts_of(function: types.FunctionType) -> set[str]:
+    """The texts in a function's code."""
+    return {one for code in code_within(function.__code__) for one in code.co_consts if isinstance(one, str)}
 
 
 def owner_of(value: Any) -> Any:
@@ -143,14 +151,52 @@ def is_users_class(kind: type) -> bool:
     return is_users_file(getattr(sys.modules.get(kind.__module__), "__file__", None) or "<stdin>")
 
 
-def _named_by(function: types.FunctionType) -> Iterator[Any]:
-    """The values of a function's names: globals, closure variables, and members of modules and classes among these."""
+def _named_by(function: types.FunctionType, classes: Collection[type]) -> Iterator[Any]:
+    """The values of a function's names: globals, closure variables, and members of modules and classes among these.
+
+    Args:
+        function: The function.
+        classes: The user's classes of the objects that it is given, whose members it may name.
+    """
     names = names_of(function)
+    attributes = names | _texts_of(function)  # the compiler reads some attributes by ``member(item, "name")``
 
     def in_it(owner: Any) -> Iterator[Any]:
-        inside = vars(owner) if isinstance(owner, _OWNERS) else {}
-        return (inside[name] for name in names if name in inside)
+        if isinstance(owner, type):
+            yield from _members(owner, attributes)
+        elif isinstance(owner, types.ModuleType):
+            inside = vars(owner)
+            yield from (inside[name] for name in names if name in inside)
+        elif is_users_class(type(owner)):
+            yield from _members_of_object(type(owner), attributes)
 
     found = [function.__globals__[name] for name in names if name in function.__globals__]
     found += [getattr(builtins, name) for name in names if name == "input" and name not in function.__globals__]
-    return walked([*found, *around(function).values()], in_it)
+    given = (member for kind in classes for member in _members_of_object(kind, attributes))
+    return walked([*found, *around(function).values(), *given], in_it)
+
+
+def _members(kind: type, names: set[str]) -> Iterator[Any]:
+    """The members of a class that are named; in a class of the user's, also the methods that Python calls by itself."""
+    for base in kind.__mro__:
+        is_users = is_users_class(base)
+        for name, value in vars(base).items():
+            if name in names or (is_users and name.startswith("__") and isinstance(value, types.FunctionType)):
+                yield value
+
+
+def _members_of_object(kind: type, names: set[str]) -> list[Any]:
+    """The members of a class, as in ``_members``, that may be called on an object that is made already."""
+    return [one for one in _members(kind, names) if getattr(one, "__name__", "") not in _MAKE or one.__name__ in names]
+
+
+def _functions_of(value: Any) -> Iterator[types.FunctionType]:
+    """The functions that run where a value is called or, if it is a property, read."""
+    match value:
+        case property():
+            found = [value.fget, value.fset, value.fdel]
+        case functools.cached_property():
+            found = [value.func]
+        case _:
+            found = [getattr(value, "__func__", value)]
+    return (one for one in found if isinstance(one, types.FunctionType))

@@ -3,10 +3,14 @@
 import array
 import collections
 import copy
+import dataclasses
 import functools
 import itertools
+import linecache
 import random
+import re
 import sys
+import time
 import types
 from typing import Any, ClassVar
 
@@ -393,6 +397,112 @@ def test_what_is_drawn_turn_by_turn_is_refused(make):
 
     with pytest.raises(hb.UnsupportedSyntaxError, match="draws as the program is built"):
         hb.batch(drawing)(NUMBERS * 1.0)
+
+
+class Chance:
+    def __init__(self):
+        self.sides = [1, 2, 3]
+
+    def __add__(self, other):
+        return random.choice(self.sides) + other
+
+    def __call__(self):
+        return random.random()
+
+    def __getitem__(self, index):
+        return random.random()
+
+    def __iter__(self):
+        return iter([random.random()])
+
+    def __bool__(self):
+        return random.random() > 0.5
+
+    def __len__(self):
+        return random.randint(1, 3)
+
+    @property
+    def price(self):
+        return random.random()
+
+    @functools.cached_property
+    def tax(self):
+        return random.random()
+
+    @staticmethod
+    def rolled():
+        return random.random()
+
+    def roll(self):
+        return random.choice(self.sides)
+
+
+class Twice(Chance):
+    def roll(self):
+        return super().roll() + super().roll()
+
+    def both(self):
+        return self.roll()
+
+
+class Started:
+    def __init__(self):
+        self.x = random.random()
+
+
+@dataclasses.dataclass
+class Noisy:
+    x: float
+
+    def __post_init__(self):
+        self.x += time.time()
+
+
+_DRAWS = """
+Chance() + x
+x + Chance()()
+x + Chance()[1]
+sum(one for one in Chance()) + x
+x if Chance() else -x
+len(Chance()) + x
+Chance().price + x
+Chance().tax + x
+Chance.rolled() + x
+Chance().roll() + x
+Twice().both() + x
+Started().x + x
+Noisy(x).x
+sum(one.roll() for one in [Chance(), Chance()]) + x
+"""
+
+
+@pytest.mark.parametrize("turns", [False, True], ids=["once", "in turns"])
+def test_what_python_calls_by_itself_may_draw_too(turns):
+    """Methods such as ``__add__``, properties, and inherited methods, of objects made here or before the loop."""
+    for expression in _DRAWS.strip().splitlines():
+        body = f"return {expression}"
+        if turns:
+            made = re.search(r"(Chance|Twice)\(\)|$", expression)[0]
+            value = expression.replace(made, "it") if made else expression
+            body = f"it = {made or None}\n    while x < 9:\n        x = abs({value}) + 1\n    return x"
+        text, name = f"def f(x):\n    {body}\n", f"<{expression} {turns}>"
+        linecache.cache[name] = len(text), None, text.splitlines(True), name
+        space = dict(globals())
+        exec(compile(text, name, "exec"), space)
+        with pytest.raises(hb.UnsupportedSyntaxError, match=r"draws as the program is built|another value each time"):
+            hb.batch(space["f"])(NUMBERS * 1.0)
+
+
+class Stamped:
+    def __init__(self):
+        self.made, self.rate = time.time(), 2.0
+
+
+STAMPED = Stamped()
+
+
+def test_what_a_constructor_reads_matters_only_where_it_is_called():
+    assert hb.batch(lambda x: x * STAMPED.rate)(NUMBERS).tolist() == [10.0, 4.0, 14.0]
 
 
 @pytest.mark.parametrize(

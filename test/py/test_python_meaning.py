@@ -324,3 +324,26 @@ def test_an_integer_divided_by_zero_is_what_the_documentation_says(dispatch) -> 
     assert rest.tolist() == both[1].tolist() == [0] * 5
     quotient, rest, _ = hb.batch(f, dispatch=dispatch)(np.uint8([7, 0]), np.uint8([0, 0]))
     assert (quotient.tolist(), rest.tolist()) == ([255, 255], [0, 0])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_round_gives_python_s_number(dtype):
+    """Halves as decimal numbers are almost never halves as floats, and Python rounds the float: 2.675 to 2.67."""
+    rng = np.random.default_rng(0)
+    halves = (2 * rng.integers(-(10**6), 10**6, 300) + 1) * 0.5 * 10.0 ** rng.integers(-8, 9, 300)
+    x = np.concatenate([halves, rng.normal(size=300) * 10.0 ** rng.integers(-9, 25, 300), [2.675, 0.5, 1.5, 0.0, 1e30]])
+    x, digits = x.astype(dtype), rng.integers(-14, 16, 605).astype(np.int32)
+    with jax.enable_x64(dtype is np.float64):
+        found = hb.batch(lambda x, digits: (round(x, digits), round(x, 2), round(x, -2), round(x, 15)))(x, digits)
+    for values, places in zip(found, (digits, [2] * 605, [-2] * 605, [15] * 605), strict=True):
+        expected = [round(float(number), int(n)) for number, n in zip(x, places, strict=True)]
+        np.testing.assert_array_max_ulp(np.asarray(values), np.array(expected, dtype), 1)
+
+
+def test_round_of_integers():
+    rng = np.random.default_rng(1)
+    numbers = (rng.integers(-(2**31), 2**31, 300) // rng.integers(1, 10**6, 300)).astype(np.int32)
+    digits = rng.integers(-12, 4, 300).astype(np.int32)
+    found = hb.batch(lambda n, digits: (round(n, digits), round(n, -12), round(n, -1)))(numbers, digits)
+    for values, places in zip(found, (digits, [-12] * 300, [-1] * 300), strict=True):
+        assert values.tolist() == [round(int(n), int(k)) for n, k in zip(numbers, places, strict=True)]
