@@ -179,6 +179,9 @@ class RaisingLowering(ExpressionLowering):
         self._relay(where, node) if is_of_library else self.go(where, node)
         if not callee.always_raises:
             self.blocks.start(went_well, self.location(node))
+            if is_apart:  # both are results of this function, and must not live across a call of itself
+                self.assign(FAILURE, literal(0, node), node)
+                self.move(_RAISED[1], DETAILS, node)
 
     def _relay(self, where: str, node: ast.Call) -> None:
         """Emit a failure of a call of a library function."""
