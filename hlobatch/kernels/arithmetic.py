@@ -138,8 +138,6 @@ def _extremum(name: str) -> None:
 
     @on_numbers(name)
     def _(e: Emitter, d: Any, s: Any, p: Params, a: str, b: str) -> str:
-        if is_complex(d):
-            raise NoKernelError(f"`{name}` of {d} has no code")
         if is_float(d):
             return e.intrinsic(name + "imum", d, a, b)
         if d == BOOL:
@@ -183,8 +181,6 @@ def _(e: Emitter, d: Any, s: Any, p: Params, a: str) -> str:
 @on_numbers("sign")
 def _(e: Emitter, d: Any, s: Any, p: Params, a: str) -> str:
     k = kind(d)
-    if is_complex(d):
-        raise NoKernelError(f"`sign` of {d} has no code")
     if is_float(d):
         is_kept = e.op(f"fcmp ueq {k} {a}, {number(0, d)}")  # zeros and NaN are their own signs
         return e.op(f"select i1 {is_kept}, {k} {a}, {k} {e.intrinsic('copysign', d, number(1, d), a)}")

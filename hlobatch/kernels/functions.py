@@ -10,12 +10,11 @@ from typing import Any, Final
 
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
 from hlobatch.kernels.arithmetic import Params, whole_division
 from hlobatch.kernels.emitter import Emitter
 from hlobatch.kernels.rules import on_numbers
-from hlobatch.kernels.types import FLOAT32, NoKernelError, is_complex, is_float, is_signed, kind, number, part_type
+from hlobatch.kernels.types import FLOAT32, NoKernelError, is_float, is_signed, kind, number
 from hlobatch.kernels.values import Value
 from hlobatch.typing import DType
 
@@ -25,37 +24,11 @@ def in_jax(e: Emitter, function: Callable[..., Any], dtype: DType, *operands: st
     return e.written(function, *[Value(np.dtype(dtype), (), x) for x in operands])[0].ref
 
 
-def _quotient(a: Any, b: Any) -> Any:
-    """The complex quotient by Smith's algorithm, which divides by the larger part first to avoid overflow."""
-    ar, ai, br, bi = lax.real(a), lax.imag(a), lax.real(b), lax.imag(b)
-    wide = jnp.abs(br) >= jnp.abs(bi)
-    ratio = jnp.where(wide, bi, br) / jnp.where(wide, br, bi)
-    under = jnp.where(wide, br, bi) + jnp.where(wide, bi, br) * ratio
-    real = jnp.where(wide, ar + ai * ratio, ar * ratio + ai)
-    imaginary = jnp.where(wide, ai - ar * ratio, ai * ratio - ar)
-    return lax.complex(real / under, imaginary / under)
-
-
 @on_numbers("div")
 def _(e: Emitter, d: Any, s: Any, p: Params, a: str, b: str) -> str:
-    if is_complex(d):
-        return in_jax(e, _quotient, d, a, b)
     return e.op(f"fdiv {kind(d)} {a}, {b}") if is_float(d) else whole_division(e, d, a, b, is_quotient=True)
 
 
-_OF_COMPLEX: Final[dict[str, Callable[..., Any]]] = {
-    "exp": lambda z: lax.complex(
-        jnp.exp(lax.real(z)) * jnp.cos(lax.imag(z)), jnp.exp(lax.real(z)) * jnp.sin(lax.imag(z))
-    ),
-    "log": lambda z: lax.complex(jnp.log(lax.abs(z)), lax.atan2(lax.imag(z), lax.real(z))),
-    "sin": lambda z: lax.complex(
-        jnp.sin(lax.real(z)) * jnp.cosh(lax.imag(z)), jnp.cos(lax.real(z)) * jnp.sinh(lax.imag(z))
-    ),
-    "cos": lambda z: lax.complex(
-        jnp.cos(lax.real(z)) * jnp.cosh(lax.imag(z)), -jnp.sin(lax.real(z)) * jnp.sinh(lax.imag(z))
-    ),
-    "tanh": lambda z: (lax.exp(z) - lax.exp(-z)) / (lax.exp(z) + lax.exp(-z)),
-}
 _OF_LIBM: Final = (
     "log1p", "expm1", "tan", "cbrt", "erf", "erfc", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh",
     "exp2", "exp", "log", "sin", "cos",
@@ -66,10 +39,6 @@ _OF_LLVM: Final = ("floor", "ceil")
 def _function(name: str, *, by_intrinsic: bool) -> None:
     @on_numbers(name)
     def _(e: Emitter, d: Any, s: Any, p: Params, a: str) -> str:
-        if is_complex(d):
-            if name not in _OF_COMPLEX:
-                raise NoKernelError(f"`{name}` of {d} has no code")
-            return in_jax(e, _OF_COMPLEX[name], d, a)
         return e.intrinsic(name, d, a) if by_intrinsic else e.call(name, d, a)
 
 
@@ -107,16 +76,12 @@ def _tanh(x: Any) -> Any:
 
 @on_numbers("tanh")
 def _(e: Emitter, d: Any, s: Any, p: Params, a: str) -> str:
-    if is_complex(d):
-        return in_jax(e, _OF_COMPLEX["tanh"], d, a)
     is_for_vectors = d == FLOAT32 and (e.processor.has_vectors or e.processor.width > 1)
     return in_jax(e, _tanh, d, a) if is_for_vectors else e.call("tanh", d, a)
 
 
 @on_numbers("atan2")
 def _(e: Emitter, d: Any, s: Any, p: Params, a: str, b: str) -> str:
-    if is_complex(d):
-        raise NoKernelError(f"`atan2` of {d} has no code")
     return e.call("atan2", d, a, b)
 
 
@@ -125,36 +90,18 @@ def _(e: Emitter, d: Any, s: Any, p: Params, a: str, b: str) -> str:
     return e.call("nextafter", d, a, b)
 
 
-def _root(z: Any) -> Any:
-    r, x, y = lax.abs(z), lax.real(z), lax.imag(z)
-    u = jnp.sqrt(0.5 * (r + jnp.abs(x)))
-    v = jnp.where(u == 0, u, 0.5 * jnp.abs(y) / jnp.where(u == 0, 1, u))
-    return lax.complex(jnp.where(x >= 0, u, v), jnp.copysign(jnp.where(x >= 0, v, u), y))
-
-
 @on_numbers("sqrt")
 def _(e: Emitter, d: Any, s: Any, p: Params, a: str) -> str:
-    return in_jax(e, _root, d, a) if is_complex(d) else e.intrinsic("sqrt", d, a)
+    return e.intrinsic("sqrt", d, a)
 
 
 @on_numbers("rsqrt")
 def _(e: Emitter, d: Any, s: Any, p: Params, a: str) -> str:
-    if is_complex(d):
-        raise NoKernelError(f"`rsqrt` of {d} has no code")
     return e.op(f"fdiv {kind(d)} {number(1, d)}, {e.intrinsic('sqrt', d, a)}")
-
-
-def _length(x: Any, y: Any) -> Any:
-    x, y = jnp.abs(x), jnp.abs(y)
-    most, other = jnp.maximum(x, y), jnp.minimum(x, y)
-    ratio = other / jnp.where(most == 0, 1, most)
-    return jnp.where(most == 0, most, most * jnp.sqrt(1 + ratio * ratio))
 
 
 @on_numbers("abs")
 def _(e: Emitter, d: Any, s: Any, p: Params, a: str) -> str:
-    if is_complex(s):
-        return in_jax(e, _length, part_type(s), e.part(a, s, 0), e.part(a, s, 1))
     if is_float(d):
         return e.intrinsic("fabs", d, a)
     return e.intrinsic("abs", d, a, flag="false") if is_signed(d) else a
@@ -167,8 +114,6 @@ def _(e: Emitter, d: Any, s: Any, p: Params, a: str) -> str:
 
 @on_numbers("logistic")
 def _(e: Emitter, d: Any, s: Any, p: Params, a: str) -> str:
-    if is_complex(d):
-        raise NoKernelError(f"`logistic` of {d} has no code")
     k, one = kind(d), number(1, d)
     power = e.call("exp", d, e.op(f"fneg {k} {a}"))
     return e.op(f"fdiv {k} {one}, {e.op(f'fadd {k} {one}, {power}')}")
@@ -200,14 +145,8 @@ def _(e: Emitter, d: Any, s: Any, p: Params, a: str) -> str:
     return in_jax(e, _inverse_error, d, a)
 
 
-def _power(x: Any, y: Any) -> Any:
-    return jnp.where(x == 0, jnp.where(y == 0, 1, 0).astype(x.dtype), lax.exp(y * lax.log(x)))
-
-
 @on_numbers("pow")
 def _(e: Emitter, d: Any, s: Any, p: Params, a: str, b: str) -> str:
-    if is_complex(d):
-        return in_jax(e, _power, d, a, b)
     if not is_float(d):
         raise NoKernelError("`pow` of whole numbers has no code")
     return e.call("pow", d, a, b)

@@ -12,7 +12,9 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from hlobatch.kernels.types import FLOAT32, NoKernelError, is_short_float
+from hlobatch.jax_primitives import Costs, costing
+from hlobatch.kernels.complex_functions import OF_COMPLEX
+from hlobatch.kernels.types import FLOAT32, NoKernelError, is_complex, is_short_float
 from hlobatch.kernels.values import Value
 from hlobatch.typing import DType
 
@@ -54,12 +56,17 @@ def on_arrays(*names: str, uses_once: bool = False) -> Callable[[Rule], Rule]:
     return register
 
 
+FUNCTIONS: Final = costing(Costs.FUNCTION)
+"""Primitives that are functions of a real number, by which no other function of a complex number is computed."""
 AS_BITS: Final = frozenset({"bitcast_convert_type", "convert_element_type", "select_n", "copy"})
 """Primitives that work on short floats without converting them to float32."""
 
 
 def apply(e: Any, name: str, dtype: DType, *operands: str, of: Any = None, **params: Any) -> str:
-    """Emit a primitive on numbers; floats of 16 bits are computed in float32 and rounded after each operation.
+    """Emit a primitive on numbers.
+
+    Floats of 16 bits are computed in float32 and rounded after each operation; functions of complex numbers are
+    computed by functions of their parts.
 
     Args:
         e: The emitter.
@@ -70,8 +77,10 @@ def apply(e: Any, name: str, dtype: DType, *operands: str, of: Any = None, **par
         **params: The primitive's parameters.
     """
     dtype, source = np.dtype(dtype), np.dtype(dtype if of is None else of)
-    if name not in NUMBERS:
-        raise NoKernelError(f"`{name}` has no code")
+    if is_complex(source) and name in OF_COMPLEX:
+        return str(e.written(OF_COMPLEX[name], *[Value(source, (), x) for x in operands])[0].ref)
+    if name not in NUMBERS or (is_complex(source) and name in FUNCTIONS):
+        raise NoKernelError(f"`{name}` of {source} has no code" if name in NUMBERS else f"`{name}` has no code")
     rule = NUMBERS[name]
     if not is_short_float(source) or name in AS_BITS:
         return rule(e, dtype, source, params, *operands)

@@ -103,13 +103,20 @@ def part_type(dtype: DType) -> np.dtype[Any]:
 def least(dtype: DType) -> Any:
     if dtype == BOOL:
         return False
+    _must_be_real(dtype)
     return -np.inf if is_float(dtype) else int(jnp.iinfo(dtype).min)  # type: ignore[no-untyped-call]
 
 
 def greatest(dtype: DType) -> Any:
     if dtype == BOOL:
         return True
+    _must_be_real(dtype)
     return np.inf if is_float(dtype) else int(jnp.iinfo(dtype).max)  # type: ignore[no-untyped-call]
+
+
+def _must_be_real(dtype: DType) -> None:
+    if is_complex(dtype):
+        raise NoKernelError(f"the least or greatest number of type {dtype} has no code")
 
 
 def size(shape: Sequence[int]) -> int:
