@@ -53,8 +53,7 @@ class ReadPrograms(Programs):
 
     @cached_property
     def of_a_lane(self) -> Program:
-        # Branches of a program with explicit stacks cannot be left as they were: the passes that did convert them, or
-        # did not, are behind it.
+        # Branches are converted before calls are lowered: a program that was read with explicit stacks has one form.
         return super().of_a_lane if _has_calls(self.specialized) else self.of_a_gang
 
 

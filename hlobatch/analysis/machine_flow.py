@@ -31,7 +31,7 @@ def onward(program: Program) -> Mapping[str, tuple[str, ...]]:
             return block.successors
         places = back.get(end.counter, [HALT])
         if isinstance(call, PushGotoOp) and call.counter == end.counter:
-            places = [call.push_block]  # it returns at once
+            places = [call.push_block]  # a return right behind its own call
         return tuple(dict.fromkeys((*block.successors, *places)))
 
     return {block.name: after(block) for block in program.graph}

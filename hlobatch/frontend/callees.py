@@ -228,7 +228,7 @@ class Callees:
         """The callee of a call of an object; None if that is no function of the program."""
         calls = called(value)
         if calls is not None and is_generator(calls.function):
-            return None  # a loop over its items may take turns with it
+            return None  # a loop over the generator may take turns with it
         if calls is None:
             known = self.by_key.get((value, None)) if isinstance(value, types.FunctionType) else None
             return None if known is None else Called(known)

@@ -103,7 +103,7 @@ def _counting(count: Any) -> range:
             "is built",
             help="write a `while` loop, and add the step to a variable in each turn.",
         )
-    most = int(np.iinfo(jax.dtypes.canonicalize_dtype("int64")).max)  # for numbers and length
+    most = int(np.iinfo(jax.dtypes.canonicalize_dtype("int64")).max)  # of the numbers, and of the range's length
     return range(start, most + min(start, 0) if step > 0 else max(start, 0) - most, step)
 
 

@@ -302,7 +302,7 @@ def _function(source: Source, node: Node, local: frozenset[str]) -> types.Functi
     made.__defaults__ = tuple(values[:positional]) or None
     names = [a.arg for a, d in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if d is not None]
     made.__kwdefaults__ = dict(zip(names, values[positional:], strict=True)) or None
-    if not inspect.isgeneratorfunction(made):  # a loop over its items may take turns with it
+    if not inspect.isgeneratorfunction(made):  # a loop over the generator may take turns with it
         check_kind(replace(source, function=made, node=as_definition(node), code=code), made)
     return made
 

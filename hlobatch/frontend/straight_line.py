@@ -73,7 +73,7 @@ class StraightLineLowering(abc.ABC):
         self.in_turns = set[Site]()  # calls of generators whose loops may change what the generator reads
         self.constants: dict[str, Any] = {}
         self._temporaries = 0
-        self._functions: dict[int, ast.expr] = {}  # functions of calls; an attribute among them is no property
+        self._functions: dict[int, ast.expr] = {}  # called functions by id: an attribute among them reads no property
 
     @property
     def caught(self) -> Caught | None:

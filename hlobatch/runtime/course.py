@@ -209,7 +209,7 @@ class Course:
 
     def _starts(self) -> dict[int, Start]:
         """The starts of the parts that are not at their end."""
-        with jax.transfer_guard("allow"):  # for the state that the host holds, and zeros
+        with jax.transfer_guard("allow"):  # zeros, and state that the host holds, are transferred
             starts = {number: self._start(number, part) for number, part in self.parts.items()}
         found = {number: start for number, start in starts.items() if start is not None}
         self.resumptions += any(start.room.depth > self.parts[i].room.depth for i, start in found.items())

@@ -182,7 +182,7 @@ class LaneCosts:
         return Verdict(is_worth_it, f"a loop over all lanes would take {times:.1f} times as long")
 
     def is_worth_gangs(self, work: Work) -> bool:
-        """Whether gangs cost no more than XLA's loop, if as few of its lanes are idle as of those that recurse."""
+        """Whether gangs cost no more than XLA's loop does if as few of its lanes are idle as can be."""
         return self.gang.of(work) <= self.of_loop(work, blocks=0)
 
     def few_for_a_gang(self, work: Work) -> int:

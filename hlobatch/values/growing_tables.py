@@ -232,7 +232,7 @@ class GrowingDict(Table):
         found, place = self.find(key)
         value, before = self._or_else(found, self._taken(place), default), self.values_
         self.put(key, value)
-        holds(self.values_, [before, default])  # the earlier value is noted as the origin already
+        holds(self.values_, [before, default])  # not `value`, which is one of these
         return value
 
     def pop(self, key: Any, default: Any = _NONE) -> Any:

@@ -209,5 +209,5 @@ def _opened(part: Ragged, are_bounded: bool) -> Any:
     container = part._container.copy()
     container.bound = (container.bound or part.room) if are_bounded else None
     is_abstract = isinstance(container.size, jax.ShapeDtypeStruct)
-    container.size = container.size if is_abstract else jnp.maximum(container.size, 0)  # of a lane that failed
+    container.size = container.size if is_abstract else jnp.maximum(container.size, 0)  # negative in failed lanes
     return container
