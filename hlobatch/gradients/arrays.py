@@ -15,7 +15,7 @@ import numpy as np
 
 from hlobatch._jax import ClosedJaxpr, Jaxpr
 from hlobatch.analysis.traced_function import TracedFunction
-from hlobatch.gradients.extremes import has_extremes, with_extremes
+from hlobatch.gradients.own_rules import NO_RULES, Rules
 from hlobatch.ir.evaluation import needed_for
 from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.types import TensorType, Type, rebuilt
@@ -56,11 +56,17 @@ def own_type(tensor: TensorType) -> Type:
     return Type(TensorType(tensor.dtype, tensor.shape))
 
 
-def on_arrays(op: PrimOp, types: Types) -> Callable[..., list[Any]]:
-    """A primitive as a function of the arrays of its ``vars_in``, in order, to those of its ``vars_out``."""
+def on_arrays(op: PrimOp, types: Types, rules: Rules = NO_RULES) -> Callable[..., list[Any]]:
+    """A primitive as a function of the arrays of its ``vars_in``, in order, to those of its ``vars_out``.
+
+    Args:
+        op: The primitive.
+        types: Types of all variables.
+        rules: The rules of derivatives in place of JAX's.
+    """
     in_types = [types[v] for v in op.vars_in]
     out_types = [types[v] for v in op.vars_out]
-    function = _differentiable(op.function)
+    function = _differentiable(op.function, rules)
 
     def run(*arrays: ArrayLike) -> list[Any]:
         results = function(*rebuilt(arrays, in_types))
@@ -73,11 +79,12 @@ def on_arrays(op: PrimOp, types: Types) -> Callable[..., list[Any]]:
     return run
 
 
-def _differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A primitive's code, with maximum and minimum reductions whose derivatives are never NaN."""
-    if not isinstance(function, TracedFunction) or not has_extremes(function.jaxpr):
+def _differentiable(function: Callable[..., Any], rules: Rules) -> Callable[..., Any]:
+    """A primitive's code with derivatives by these rules."""
+    if not isinstance(function, TracedFunction) or not rules.concern(function.jaxpr):
         return function
-    run, in_types, out_types = with_extremes(function.jaxpr), function.in_types, function.out_types
+    run = rules.applied(function.jaxpr)
+    in_types, out_types = function.in_types, function.out_types
 
     def of_values(*values: Any) -> list[Any]:
         tensors = [t for type_, value in zip(in_types, values, strict=True) for t in type_.flatten(value)]

@@ -57,7 +57,7 @@ class Back:
         last = block.instructions[-1] if block.instructions else None
         self.call = last if isinstance(last, FunctionCallOp) else None
         ops = tuple(op for op in block.instructions if isinstance(op, PrimOp))
-        self.straight = Straight(variables.program, ops)
+        self.straight = Straight(variables.program, ops, variables.used.after_primitives(owner, block))
         self.again = Again(variables, owner, self.call) if self.call is not None and self.call.again else None
 
     # The tape

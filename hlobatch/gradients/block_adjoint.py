@@ -24,8 +24,11 @@ import jax.numpy as jnp
 from hlobatch._jax import Atom, ClosedJaxpr, Jaxpr
 from hlobatch.gradients.activity import dependences
 from hlobatch.gradients.arrays import Array, arrays_of, on_arrays, tensor_of, with_values
+from hlobatch.gradients.certain import Used, unused_perhaps
 from hlobatch.gradients.errors import explaining
+from hlobatch.gradients.own_rules import Rules
 from hlobatch.gradients.spread import added_in_place
+from hlobatch.gradients.zeros import in_reverse_mode
 from hlobatch.ir.code import Select
 from hlobatch.ir.evaluation import inlined, needed_for, variables_among
 from hlobatch.ir.ops import PrimOp
@@ -40,10 +43,12 @@ class Straight:
     Attributes:
         program: The program that the block is from.
         ops: The primitives.
+        used: The arrays that are used after them on every path of a lane.
     """
 
     program: Program
     ops: tuple[PrimOp, ...]
+    used: frozenset[Array]
 
     @cached_property
     def written(self) -> frozenset[str]:
@@ -82,6 +87,15 @@ class Straight:
             edges = [(a, b) for a, b in edges if b in wanted]
             wanted = {array for array in wanted if array.variable not in op.vars_out} | {a for a, _ in edges}
             found.append(Link(frozenset(a for a, _ in edges), frozenset(b for _, b in edges)))
+        return found[::-1]
+
+    def steep(self) -> list[Collection[int]]:
+        """For each primitive, the identities of its equations that keep a zero cotangent (``zeros.py``)."""
+        used, after, found = Used(self.program), self.used, list[Collection[int]]()
+        for op in reversed(self.ops):
+            code = op.code.typed
+            found.append(unused_perhaps(code.jaxpr, used.results(op, after))[0] if code is not None else ())
+            after = used.before(op, after)
         return found[::-1]
 
 
@@ -185,17 +199,18 @@ class _Recorded:
     def __init__(self, straight: Straight, values: Mapping[Array, Any], links: Sequence[Link]) -> None:
         self.types, self.steps = straight.program.var_defs, list[_Step]()
         known = dict(values)
-        for op, link in zip(straight.ops, links, strict=True):
+        for op, link, steep in zip(straight.ops, links, straight.steep(), strict=True):
             with explaining(op):
-                known |= self._run(op, known, link)
+                known |= self._run(op, known, link, steep)
 
-    def _run(self, op: PrimOp, known: Mapping[Array, Any], link: Link) -> dict[Array, Any]:
-        types, run = self.types, on_arrays(op, self.types)
+    def _run(self, op: PrimOp, known: Mapping[Array, Any], link: Link, steep: Collection[int]) -> dict[Array, Any]:
+        types = self.types
         read = [array for v in op.vars_in for array in arrays_of(v, types)]
         written = tuple(array for v in op.vars_out for array in arrays_of(v, types))
         wanted = [i for i, array in enumerate(written) if array in link.written]
         varied = [i for i, array in enumerate(read) if array in link.read]
         values = [known[array] for array in read]
+        run = on_arrays(op, types, Rules(varied if wanted else (), steep, in_reverse_mode))
 
         def of_varied(*some: Any) -> tuple[list[Any], list[Any]]:
             results = run(*with_values(values, varied, some))

@@ -19,49 +19,22 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from hlobatch._jax import ClosedJaxpr, Equation, Jaxpr, called_by, in_place_of
-from hlobatch.ir.evaluation import as_it_is, known_at_first, values_of
-from hlobatch.typing import ArrayLike
+from hlobatch._jax import Equation
+from hlobatch.ir.evaluation import as_it_is
 
 _EXTREMES = {"reduce_max": jnp.argmax, "reduce_min": jnp.argmin}
 
 
-def has_extremes(closed: ClosedJaxpr) -> bool:
-    """Whether a jaxpr has a maximum or minimum reduction of floats, also in jaxprs that it calls."""
-    return any(_is_extreme(e) or (_is_call(e) and has_extremes(called_by(e))) for e in closed.jaxpr.eqns)
-
-
-def with_extremes(closed: ClosedJaxpr) -> Callable[..., list[Any]]:
-    """The jaxpr as a function whose maximum and minimum reductions have the derivative of this module."""
-    jaxpr: Jaxpr = closed.jaxpr
-
-    def run(*arrays: ArrayLike) -> list[Any]:
-        known = known_at_first(closed, arrays)
-        for equation in jaxpr.eqns:
-            with in_place_of(equation):
-                known.update(zip(equation.outvars, _results(equation, values_of(equation.invars, known)), strict=True))
-        return values_of(jaxpr.outvars, known)
-
-    return run
-
-
-def _results(equation: Equation, given: Sequence[Any]) -> Sequence[Any]:
-    if _is_extreme(equation):
-        axes = tuple(equation.params["axes"])
-        return [_extreme(functools.partial(as_it_is, equation), _EXTREMES[equation.primitive.name], axes, *given)]
-    if _is_call(equation) and has_extremes(called := called_by(equation)):
-        return with_extremes(called)(*given)
-    return as_it_is(equation, given)
-
-
-def _is_extreme(equation: Equation) -> bool:
+def is_extreme(equation: Equation) -> bool:
+    """Whether an equation is a maximum or minimum reduction of floats."""
     is_named = equation.primitive.name in _EXTREMES
     return is_named and jnp.issubdtype(equation.invars[0].aval.dtype, jnp.floating) and bool(equation.params["axes"])
 
 
-def _is_call(equation: Equation) -> bool:
-    """Whether an equation is a call that has no derivative rule of its own."""
-    return bool(equation.primitive.name == "jit")
+def of_extreme(equation: Equation, given: Sequence[Any]) -> list[Any]:
+    """The result of such a reduction, with the derivative of this module."""
+    axes = tuple(equation.params["axes"])
+    return [_extreme(functools.partial(as_it_is, equation), _EXTREMES[equation.primitive.name], axes, *given)]
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(0, 1, 2))

@@ -31,8 +31,11 @@ from hlobatch.gradients.arrays import (
     with_values,
     zeros,
 )
+from hlobatch.gradients.certain import Constant, constant_perhaps
 from hlobatch.gradients.errors import explaining
+from hlobatch.gradients.own_rules import Rules
 from hlobatch.gradients.prepared import prepared
+from hlobatch.gradients.zeros import in_forward_mode
 from hlobatch.ir.names import NewNames
 from hlobatch.ir.ops import HALT, FunctionCallOp, GotoOp, Op, PopOp, PrimOp, PushOp
 from hlobatch.ir.program import MAIN, Block, Function, Program
@@ -110,6 +113,7 @@ class _Forward:
 
     def __post_init__(self) -> None:
         self.types = dict(self.program.var_defs)
+        self._constant = Constant(self.program, self.active)
         self.new_name = NewNames(self.types)
         for array in sorted(self.active):
             self.dots[array] = self._like(array, f"{array.variable}:dot{array.place}")
@@ -160,14 +164,19 @@ class _Forward:
             [*op.vars_out, *map(self.dots.__getitem__, outputs)],
         )
         with explaining(op):
-            return primitive(self._jvp(op, inputs, outputs), reads, writes, self.types, op.text, op)
+            return primitive(self._jvp(op, outputs), reads, writes, self.types, op.text, op)
 
-    def _jvp(self, op: PrimOp, inputs: Sequence[Array], outputs: Sequence[Array]) -> Callable[..., list[Any]]:
-        """A function of the arrays that a primitive reads, and tangents of some, to its results and their tangents."""
+    def _jvp(self, op: PrimOp, outputs: Sequence[Array]) -> Callable[..., list[Any]]:
+        """A function of the arrays that a primitive reads, and the tangents of those that are active.
+
+        Its results are the arrays that the primitive writes, and the tangents of ``outputs``.
+        """
         read = [array for v in op.vars_in for array in arrays_of(v, self.types)]
         written = [array for v in op.vars_out for array in arrays_of(v, self.types)]
-        varied, wanted = [read.index(array) for array in inputs], [written.index(array) for array in outputs]
-        run = on_arrays(op, self.types)
+        varied = [place for place, array in enumerate(read) if array in self.active]  # it may read a variable twice
+        wanted = [written.index(array) for array in outputs]
+        steep, _ = constant_perhaps(op.code.typed.jaxpr, self._constant.operands(op)) if op.code.typed else ((), None)
+        run = on_arrays(op, self.types, Rules(varied, steep, in_forward_mode))
 
         def both(*arrays: ArrayLike) -> list[Any]:
             values, tangents = list(arrays[: len(read)]), arrays[len(read) :]

@@ -17,6 +17,7 @@ from typing import Final
 import numpy as np
 
 from hlobatch.gradients.arrays import Array, arrays_of, own_type, tensor_of
+from hlobatch.gradients.certain import Used
 from hlobatch.ir.names import OF_A_LANE, SUM, NewNames
 from hlobatch.ir.program import Program
 from hlobatch.ir.types import TensorType, Type, tensor
@@ -30,11 +31,12 @@ class Variables:
     Attributes:
         program: The program, prepared for derivatives.
         active: The arrays that have cotangents.
+        used: The arrays that are used on every path.
         types: Types of all variables; those of new variables are added.
     """
 
     def __init__(self, program: Program, active: Collection[Array]) -> None:
-        self.program, self.active = program, active
+        self.program, self.active, self.used = program, active, Used(program)
         self.types: dict[str, Type] = {**program.var_defs, CAME: tensor(np.int32)}
         self._new_name = NewNames(self.types)
         self._tapes: dict[TensorType, list[str]] = collections.defaultdict(list)
