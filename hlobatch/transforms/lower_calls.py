@@ -190,7 +190,10 @@ class _Lowering:
         yield block.replace(instructions=instructions, terminator=terminator)
         pop = (PopOp(saved, location=location),) if saved else ()
         results = self._moves(op.vars_out, callee.vars_out, location)
-        yield Block(back, (*pop, *results), self._onward(site.function, block.terminator), location)
+        # A parameter that the callee gives back changed may be one that the caller saves: its result is moved first.
+        is_lost = not set(saved).isdisjoint(callee.vars_out)
+        first = (*results, *pop) if is_lost else (*pop, *results)
+        yield Block(back, first, self._onward(site.function, block.terminator), location)
 
     def _moves(self, targets: tuple[str, ...], sources: tuple[str, ...], location: Location) -> tuple[Op, ...]:
         """A parallel copy of sources to targets, without copies to itself and without Python objects."""

@@ -1729,6 +1729,34 @@ def josephus(n: Array, step: Array) -> Any:
     return circle[0]
 
 
+def _merge_sort(items: list[Any]) -> int:
+    """Sorts a list in place; returns how many items of its right halves came first."""
+    if len(items) < 2:
+        return 0
+    left, right = items[: len(items) // 2], items[len(items) // 2 :]
+    moved = _merge_sort(left) + _merge_sort(right)
+    i = j = 0
+    while i < len(left) or j < len(right):
+        if j == len(right) or (i < len(left) and left[i] <= right[j]):
+            items[i + j] = left[i]
+            i += 1
+        else:
+            items[i + j] = right[j]
+            j += 1
+            moved += 1
+    return moved
+
+
+@program(integers(0, 7), recursive=True)
+def merge_sort(n: Array) -> tuple[Any, Any]:
+    """A recursive function that changes lists which it makes, and the one that it is given."""
+    items = [i * 5 % 7 for i in range(n + 1)]
+    moved, total = _merge_sort(items), 0
+    for i, value in enumerate(items):
+        total += i * value
+    return moved, total
+
+
 @program(integers(0, 6, shape=(4, 4)), integers(0, 4))
 def cheapest_ways(weights: Array, source: Array) -> Any:
     """Dijkstra's algorithm on a heap of tuples."""
