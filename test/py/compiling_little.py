@@ -1,14 +1,18 @@
 """Settings that save compile time in tests of small programs by day, beyond those that JAX itself has."""
 
+import contextlib
 import functools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
+import pytest
 from jax._src import compiler
 from jax._src.interpreters import mlir
 from jax._src.lib.mlir import ir
+
+from hlobatch.kernels import jit
 
 LEFT_OUT = {
     "xla_cpu_use_fusion_emitters": False,  # they take more time than the rest of XLA for a small program
@@ -19,11 +23,42 @@ USES = 200
 """Programs that are lowered in one MLIR context, which keeps every type and source location that it has met."""
 
 
+_kernels = threading.local()
+
+
 def begin() -> None:
     """Use these settings from now on in this process."""
     known = {name: value for name, value in LEFT_OUT.items() if _is_known(name, value)}
     compiler.get_compile_options = _leaving_out(known, compiler.get_compile_options)
     mlir.ModuleContext.__init__ = _in_kept_context(mlir.ModuleContext.__init__)
+    jit._loaded = _hardly_optimized(jit._loaded)
+
+
+@contextlib.contextmanager
+def optimizing_kernels() -> Iterator[None]:
+    """A context in which LLVM optimizes kernels as for users, by day as well."""
+    before, _kernels.in_full = getattr(_kernels, "in_full", False), True
+    try:
+        yield
+    finally:
+        _kernels.in_full = before
+
+
+@pytest.fixture
+def optimized_kernels() -> Iterator[None]:
+    with optimizing_kernels():
+        yield
+
+
+def _hardly_optimized(as_it_is: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile kernels without LLVM's optimizations, which take nine tenths of the time."""
+
+    @functools.wraps(as_it_is)
+    def loaded(text: str, level: int) -> Any:
+        little = jax.config.values["jax_disable_most_optimizations"] and not getattr(_kernels, "in_full", False)
+        return as_it_is(text, 0 if little else level)
+
+    return loaded
 
 
 def _is_known(name: str, value: Any) -> bool:

@@ -22,6 +22,7 @@ import hypothesis
 import jax
 import pytest
 import shares
+from compiling_little import optimized_kernels  # noqa: F401  # a fixture of tests of kernels
 from plain_messages import messages_in_words  # noqa: F401  # a fixture of all tests
 from zoo import optimizing_in_full
 

@@ -410,7 +410,7 @@ def assert_is_expected(program: ZooProgram, batch: int, result: Any) -> None:
         assert_close(got, rows, program.ulps)
 
 
-@pytest.mark.usefixtures("typed_once")
+@pytest.mark.usefixtures("typed_once", "optimized_kernels")
 @pytest.mark.parametrize(("program", "executor", "batch"), list(grid()))
 def test_zoo(program: ZooProgram, executor: str, batch: int, capsys: pytest.CaptureFixture[str]) -> None:
     forget_others(program)

@@ -19,7 +19,7 @@ from hlobatch.runtime.kernel import FIRST_TURNS, MOST_GROWTH, Kernel
 from hlobatch.runtime.kernel_plan import kernel_of, shape_of
 from hlobatch.targets.lanes import LaneCosts
 
-pytestmark = needs_llvm
+pytestmark = [needs_llvm, pytest.mark.usefixtures("optimized_kernels")]
 
 SIZES = (0, 1, 2, 17, 33, 63, 64, 65, 1_000)
 LANES = 64

@@ -39,7 +39,7 @@ from hlobatch.targets.lanes import LaneCosts
 from hlobatch.targets.rates import Rates
 from hlobatch.targets.registry import target_of
 
-pytestmark = needs_llvm
+pytestmark = [needs_llvm, pytest.mark.usefixtures("optimized_kernels")]
 
 
 def fibonacci(n):
