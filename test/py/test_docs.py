@@ -28,7 +28,6 @@ def test_generated_parts_are_up_to_date(document: Path) -> None:
     assert regenerated(text) == text, "run `python test/py/generated_docs.py` and read the diff"
 
 
-@pytest.mark.usefixtures("optimized_in_full")  # they show figures that users see
 @pytest.mark.parametrize(
     "document",
     [
@@ -149,7 +148,6 @@ def test_excerpts(shown: str, same: bool) -> None:
     assert matches(shown, "one\ntwo\nthree\n") is same
 
 
-@pytest.mark.usefixtures("optimized_in_full")
 def test_the_examples_of_the_readme_run(tmp_path: Path) -> None:
     """Each as a file of its own; what the page shows of an error is what is printed."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
