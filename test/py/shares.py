@@ -3,10 +3,11 @@
 import ast
 import functools
 import inspect
+import itertools
 import re
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,9 +67,22 @@ def forms(test: str, among: Sequence[str] = ("case", "chain", "guarded", "sweep"
 
 def features(function: Callable[..., Any]) -> frozenset[str]:
     """The kinds of statements and expressions in a function."""
+    return frozenset(type(node).__name__ for node in nodes(function) if isinstance(node, (ast.stmt, ast.expr)))
+
+
+def pairs_and_calls(function: Callable[..., Any]) -> set[Any]:
+    """All pairs of features of a function, and the names of the functions and methods that it calls."""
+    called = [node.func for node in nodes(function) if isinstance(node, ast.Call)]
+    return {
+        *itertools.combinations(sorted(features(function)), 2),
+        *(ast.unparse(one).split(".")[-1] for one in called),
+    }
+
+
+def nodes(function: Callable[..., Any]) -> Iterator[ast.AST]:
+    """The syntax nodes of a function."""
     code = inspect.unwrap(function).__code__
-    tree = definitions(code.co_filename)[code.co_firstlineno]
-    return frozenset(type(node).__name__ for node in ast.walk(tree) if isinstance(node, (ast.stmt, ast.expr)))
+    return ast.walk(definitions(code.co_filename)[code.co_firstlineno])
 
 
 @functools.cache

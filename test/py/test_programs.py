@@ -17,7 +17,7 @@ from neighbors import share_operations
 from programs import PROGRAMS
 from programs.refused import REFUSED
 from programs.table import ByLane, Program, check, own_part
-from shares import covering, features
+from shares import covering, each_value, features, pairs_and_calls
 from typed_once import typed_once  # noqa: F401  # a fixture
 from zoo import UNOPTIMIZED, optimizing_little
 
@@ -94,11 +94,15 @@ EXECUTORS: dict[str, tuple[Run, int | None]] = {
 """How a program is run, and on how many of its examples in the usual run (None: all of them)."""
 
 OTHERS = covering({program.name: features(program.function) for program in ALLOWED[::14]}, [*EXECUTORS][1:], 1)
-"""How each fourteenth program runs by day, beside the form that a user gets; all else waits for the night."""
+"""How each fourteenth program runs by day; all other forms but the one that a user gets wait for the night."""
+
+
+USUAL = each_value({program.name: pairs_and_calls(program.function) for program in ALLOWED})
+"""Programs that run by day: in them, what is called in any of all programs, and each pair of kinds of statements."""
 
 
 def is_quick(program: Program, executor: str) -> bool:
-    return executor in ("compiled", *OTHERS.get(program.name, ()))
+    return executor in OTHERS.get(program.name, ()) or (executor == "compiled" and program.name in USUAL)
 
 
 def grid() -> Iterator[Any]:
