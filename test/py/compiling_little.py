@@ -8,7 +8,7 @@ from typing import Any
 
 import jax
 import pytest
-from jax._src import compiler
+from jax._src import compiler, traceback_util
 from jax._src.interpreters import mlir
 from jax._src.lib.mlir import ir
 
@@ -32,6 +32,8 @@ def begin() -> None:
     compiler.get_compile_options = _leaving_out(known, compiler.get_compile_options)
     mlir.ModuleContext.__init__ = _in_kept_context(mlir.ModuleContext.__init__)
     jit._loaded = _hardly_optimized(jit._loaded)
+    # JAX asks this for each frame of each exception, and asks the disk for it.
+    traceback_util.include_filename = functools.cache(traceback_util.include_filename)
 
 
 @contextlib.contextmanager

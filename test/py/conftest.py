@@ -36,7 +36,7 @@ MOST_KEPT = 40_000
 gc.set_threshold(50_000, 20, 20)
 
 # Each generated program is compiled: the same few in every run, and many new ones at night.
-hypothesis.settings.register_profile("quick", max_examples=6, derandomize=True, deadline=None, database=None)
+hypothesis.settings.register_profile("quick", max_examples=4, derandomize=True, deadline=None, database=None)
 hypothesis.settings.register_profile("nightly", max_examples=500, deadline=None)
 hypothesis.settings.load_profile("quick")
 

@@ -46,7 +46,7 @@ NIGHT = settings.get_profile(settings.get_current_profile_name()).max_examples >
 LEVELS = ("program", "lowered_program")
 SILENT = [program for program in ZOO if not program.prints]
 """What prints has Python do something, for which the dialect has no operation; see test_printing.py."""
-names = pytest.mark.parametrize("program", by_day(SILENT, 12), ids=lambda program: program.name)
+names = pytest.mark.parametrize("program", by_day(SILENT, 8), ids=lambda program: program.name)
 
 
 # What is generated

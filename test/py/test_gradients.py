@@ -233,7 +233,7 @@ def gradient_of(case: Case, args: Sequence[Any]) -> Any:
     )
 
 
-@pytest.mark.parametrize(("name", "traced"), some_by_day(["power", "tree", "ode", "table"], [False, True]))
+@pytest.mark.parametrize(("name", "traced"), some_by_day(["power", "tree", "ode", "table"], [False, True], most=2))
 def test_reverse_mode_of_reverse_mode_is_forward_over_reverse(name: str, traced: bool) -> None:
     case = CASES[name]
     numbers, along = tuple(range(len(case.varied))), directions(case.point)
@@ -283,7 +283,7 @@ def second_and_third(f: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-@pytest.mark.parametrize("outer", [jax.jit, lambda f: f], ids=["jit", "alone"])
+@pytest.mark.parametrize("outer", [jax.jit, pytest.param(lambda f: f, marks=pytest.mark.slow)], ids=["jit", "alone"])
 def test_derivatives_in_reverse_mode_alone(outer: Callable[[Any], Any]) -> None:
     x, rates, weights = jnp.asarray(_RANDOM.normal(size=(3, 2))), jnp.array([0.7, 1.2]), jnp.array([1.0, 0.3, -2.0])
     n = jnp.arange(3)
@@ -506,8 +506,7 @@ def many_trees(count: int) -> tuple[Any, ...]:
     return left, right, random.normal(size=(count, nodes, 4)), 0.3 * random.normal(size=(4, 8))
 
 
-@pytest.mark.parametrize("traced", [False, True])
-@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize(("threads", "traced"), some_by_day([3, 1], [True, False], most=1))
 def test_threads_sum_what_lanes_share_also_where_stacks_grow(threads: int, traced: bool) -> None:
     *trees, weights = many_trees(50)
 
@@ -530,7 +529,7 @@ LOOPS_OF_SEVERAL_KERNELS = [
 ]
 
 
-@pytest.mark.parametrize(("traced", "loop"), some_by_day([False, True], LOOPS_OF_SEVERAL_KERNELS))
+@pytest.mark.parametrize(("traced", "loop"), some_by_day([False, True], LOOPS_OF_SEVERAL_KERNELS, most=2))
 def test_lanes_of_a_loop_sum_what_they_share_in_one_array(
     traced: bool, loop: tuple[str, int, int, int | None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

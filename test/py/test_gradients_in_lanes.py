@@ -14,7 +14,8 @@ import pytest
 import hlobatch as hb
 from hlobatch.interpreters.definitional import interpret
 
-FORMS = ("kernel", "chain", "case", "guarded", "sweep")
+LOOPS = ("chain", "case", "guarded", "sweep")
+FORMS = ("kernel", *LOOPS)
 X = np.array([1.0, 4.0, 9.0])
 N = np.array([0, 2, 3])
 W = np.array([0.5, 2.0, 3.0])
@@ -209,7 +210,8 @@ FUNCTIONS = (
     of_partial, of_several, with_more, of_vector, of_tables, of_list, in_recursion, descent, of_constant,
     after_exception,
 )  # fmt: skip
-CASES = [(f, FORMS[i % len(FORMS)]) for i, f in enumerate(FUNCTIONS)]
+CASES = [(f, "kernel" if i % 3 else LOOPS[i // 3 % len(LOOPS)]) for i, f in enumerate(FUNCTIONS)]
+"""Each third function runs in one of the forms of XLA's loop, whose compilation takes most of the time."""
 AT_NIGHT = [
     pytest.param(f, form, marks=pytest.mark.slow) for f in FUNCTIONS for form in FORMS if (f, form) not in CASES
 ]

@@ -112,7 +112,7 @@ def list_that_grows(a):
 def list_that_grows_a_lot(a):
     items = [a]
     for v in items:
-        if len(items) < 300:
+        if len(items) < 100:
             items.append(v + 1)
     return len(items), items[-1]
 

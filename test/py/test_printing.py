@@ -338,7 +338,7 @@ COLUMNS = NUMBERS, np.arange(12, dtype=np.float32).reshape(6, 2)
 @pytest.mark.parametrize(
     ("form", "how"),
     [
-        ("case", {}),
+        pytest.param("case", {}, marks=pytest.mark.slow),
         pytest.param("chain", {"lanes": 2}, marks=pytest.mark.slow),
         pytest.param("guarded", {"threads": 2}, marks=pytest.mark.slow),
         ("sweep", {"threads": 2, "lanes": 2}),
@@ -350,7 +350,7 @@ def test_full_logs(form, how, monkeypatch):
     assert_alike(talkative, *COLUMNS, dispatch=form, max_stack_depth=1, **how)
 
 
-@pytest.mark.parametrize("how", [{}, {"lanes": 3}], ids=str)
+@pytest.mark.parametrize("how", [pytest.param({}, marks=pytest.mark.slow), {"lanes": 3}], ids=str)
 def test_in_many_stretches(how, monkeypatch):
     monkeypatch.setattr(Pace, "guessed", classmethod(lambda cls, _: cls(3)))
     monkeypatch.setattr(Pace, "note", lambda *_: None)
@@ -476,7 +476,7 @@ def test_inputs_that_use_up_their_steps():
     assert lines[1][:30] == [f"at {n}" for n in range(5, 35)]
 
 
-@pytest.mark.parametrize("lanes", [None, 2])
+@pytest.mark.parametrize("lanes", [pytest.param(None, marks=pytest.mark.slow), 2])
 def test_stacks_that_cannot_grow(lanes, monkeypatch):
     """Lanes that wait for the host go on where those that want a larger stack are stopped."""
     monkeypatch.setattr("hlobatch.config.STACK_DEPTH_LIMIT", 4)
