@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from hlobatch.kernels.emitter import Emitter
-from hlobatch.kernels.rules import apply, narrowed, on_numbers, widened
+from hlobatch.kernels.rules import apply, on_numbers
+from hlobatch.kernels.short_floats import narrowed, widened
 from hlobatch.kernels.types import (
     BOOL,
     FLOAT32,

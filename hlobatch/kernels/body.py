@@ -42,7 +42,7 @@ from hlobatch.kernels.interface import Call, Operands, Options
 from hlobatch.kernels.lane import LaneEmitter
 from hlobatch.kernels.processors import Processor
 from hlobatch.kernels.stacks import Stacks
-from hlobatch.kernels.types import NoKernelError, layout, size
+from hlobatch.kernels.types import NoKernelError, layout, must_not_be_packed, size
 from hlobatch.kernels.values import Value
 
 STEPPED_OUT: Final = "%stepped_out"
@@ -98,6 +98,9 @@ class Body:
         self.inputs = [leaf for v in program.vars_in for leaf in self.types(v)]
         self.outputs = [leaf for v in program.vars_out for leaf in self.types(v)]
         self.errands = errands_of(program, options.errands)
+        named = [*operands.computed, *(v for errand in self.errands for v in (*errand.wanted, *errand.told))]
+        for leaf in (*self.inputs, *self.outputs, *(leaf for v in named for leaf in self.leaves[v])):
+            must_not_be_packed(leaf.dtype)
         self.of_host: set[str] = set()
         self.cells = self._all_cells()
         emitter.protected.update({cell for cells in self.cells.values() for cell in cells})

@@ -38,6 +38,7 @@ from hlobatch.kernels.types import (
     is_signed,
     kind,
     layout,
+    must_not_be_packed,
     number,
     size,
     stored,
@@ -278,6 +279,7 @@ class Emitter(Text):
         if pointer is None:
             return self.constant(array)
         dtype, shape = layout(variable.aval)
+        must_not_be_packed(dtype)
         return Value(dtype, shape, pointer) if shape else Value(dtype, (), self.load(pointer, dtype))
 
     def jaxpr(self, jaxpr: Jaxpr, constants: Sequence[Value], values: Sequence[Value]) -> list[Value]:

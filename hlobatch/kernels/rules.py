@@ -14,6 +14,7 @@ import numpy as np
 
 from hlobatch.jax_primitives import Costs, costing
 from hlobatch.kernels.complex_functions import OF_COMPLEX
+from hlobatch.kernels.short_floats import narrowed, widened
 from hlobatch.kernels.types import FLOAT32, NoKernelError, is_complex, is_short_float
 from hlobatch.kernels.values import Value
 from hlobatch.typing import DType
@@ -65,7 +66,7 @@ AS_BITS: Final = frozenset({"bitcast_convert_type", "convert_element_type", "sel
 def apply(e: Any, name: str, dtype: DType, *operands: str, of: Any = None, **params: Any) -> str:
     """Emit a primitive on numbers.
 
-    Floats of 16 bits are computed in float32 and rounded after each operation; functions of complex numbers are
+    Floats of 8 and 16 bits are computed in float32 and rounded after each operation; functions of complex numbers are
     computed by functions of their parts.
 
     Args:
@@ -88,23 +89,3 @@ def apply(e: Any, name: str, dtype: DType, *operands: str, of: Any = None, **par
     if dtype != source:
         return rule(e, dtype, FLOAT32, params, *wide)
     return narrowed(e, rule(e, FLOAT32, FLOAT32, params, *wide), dtype)
-
-
-def widened(e: Any, x: str, dtype: DType) -> str:
-    """A float of 16 bits, converted to float32."""
-    if str(dtype) == "float16":
-        return str(e.op(f"fpext half {x} to float"))
-    bits = e.op(f"zext i16 {x} to i32")
-    return str(e.op(f"bitcast i32 {e.op(f'shl i32 {bits}, 16')} to float"))
-
-
-def narrowed(e: Any, x: str, dtype: DType) -> str:
-    """A float32 rounded to 16 bits; to bfloat16 by integer operations, since not every processor has it."""
-    if str(dtype) == "float16":
-        return str(e.op(f"fptrunc float {x} to half"))
-    bits = e.op(f"bitcast float {x} to i32")
-    odd = e.op(f"and i32 {e.op(f'lshr i32 {bits}, 16')}, 1")
-    half = e.op(f"add i32 {odd}, 32767")
-    rounded = e.op(f"lshr i32 {e.op(f'add i32 {bits}, {half}')}, 16")
-    is_nan = e.op(f"fcmp uno float {x}, {x}")
-    return str(e.op(f"trunc i32 {e.op(f'select i1 {is_nan}, i32 32704, i32 {rounded}')} to i16"))

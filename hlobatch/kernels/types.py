@@ -25,9 +25,13 @@ _KINDS: Final = {
     "int16": "i16", "uint16": "i16", "int32": "i32", "uint32": "i32", "int64": "i64", "uint64": "i64",
     "float16": "half", "bfloat16": "i16", "float32": "float", "float64": "double",
     "complex64": "<2 x float>", "complex128": "<2 x double>",
+    **dict.fromkeys((
+        "float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2",
+        "float8_e5m2fnuz",
+    ), "i8"),
 }  # fmt: skip
-"""LLVM's type for each dtype. A bfloat16 is kept as its bits and computed in float32, since not every processor has
-it."""
+"""LLVM's type for each dtype. A bfloat16 and floats of 8 bits are kept as their bits and computed in float32, since not
+every processor has them."""
 
 SUFFIXES: Final = {"half": "f16", "float": "f32", "double": "f64"}
 """The suffixes of the names of LLVM's intrinsics, by type."""
@@ -54,6 +58,16 @@ def is_narrow(dtype: DType) -> bool:
     return kind(dtype) in ("i1", "i2", "i4")
 
 
+def must_not_be_packed(dtype: DType) -> None:
+    """Raise for integers of less than a byte, of which XLA keeps several in one byte of an array.
+
+    Raises:
+        NoKernelError: They are such integers, which are in bytes of their own within a lane's code.
+    """
+    if is_narrow(dtype) and dtype != BOOL:
+        raise NoKernelError(f"arguments and results of type {dtype}, which lie several to a byte, have no code")
+
+
 def stored(dtype: DType) -> str:
     """The type of an element in memory."""
     return "i8" if is_narrow(dtype) else kind(dtype)
@@ -71,8 +85,8 @@ def is_float(dtype: DType) -> bool:
 
 @cache
 def is_short_float(dtype: DType) -> bool:
-    """Whether a dtype is a float of 16 bits, which is computed in float32."""
-    return is_float(dtype) and np.dtype(dtype).itemsize == 2
+    """Whether a dtype is a float of 8 or 16 bits, which is computed in float32."""
+    return is_float(dtype) and np.dtype(dtype).itemsize <= 2
 
 
 @cache
@@ -104,14 +118,21 @@ def least(dtype: DType) -> Any:
     if dtype == BOOL:
         return False
     _must_be_real(dtype)
-    return -np.inf if is_float(dtype) else int(jnp.iinfo(dtype).min)  # type: ignore[no-untyped-call]
+    return _extreme(dtype, -np.inf) if is_float(dtype) else int(jnp.iinfo(dtype).min)  # type: ignore[no-untyped-call]
 
 
 def greatest(dtype: DType) -> Any:
     if dtype == BOOL:
         return True
     _must_be_real(dtype)
-    return np.inf if is_float(dtype) else int(jnp.iinfo(dtype).max)  # type: ignore[no-untyped-call]
+    return _extreme(dtype, np.inf) if is_float(dtype) else int(jnp.iinfo(dtype).max)  # type: ignore[no-untyped-call]
+
+
+def _extreme(dtype: DType, infinity: float) -> float:
+    """Infinity, or the largest number of a format that has none."""
+    is_there = np.isinf(np.asarray(infinity, dtype).astype(FLOAT32))
+    facts: Any = jnp.finfo(dtype)
+    return infinity if is_there else float(np.copysign(float(facts.max), infinity))
 
 
 def _must_be_real(dtype: DType) -> None:
@@ -146,7 +167,7 @@ def number(x: Any, dtype: DType) -> str:
         part, x = part_type(dtype), complex(x)
         return f"<{kind(part)} {number(x.real, part)}, {kind(part)} {number(x.imag, part)}>"
     if is_short_float(dtype):
-        bits = int(np.asarray(x, dtype).view(np.uint16))
+        bits = int(np.asarray(x, dtype).view(np.uint16 if dtype.itemsize == 2 else np.uint8))
         return f"0xH{bits:04X}" if kind(dtype) == "half" else str(bits)
     if is_float(dtype):
         return _hexadecimal(np.asarray(x, dtype))

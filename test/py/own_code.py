@@ -11,7 +11,7 @@ HAS_LLVM = importlib.util.find_spec("llvmlite") is not None
 needs_llvm = pytest.mark.skipif(not HAS_LLVM, reason="llvmlite is not installed, which kernels are compiled by")
 
 WITHOUT = {
-    "narrow_types": "numbers of type float8_e4m3fn have no code",
+    "narrow_types": "arguments and results of type int4, which lie several to a byte, have no code",
     "prints": "what lanes have Python do has no code: print",
 }
 """Programs of the zoo that neither a kernel nor a gang runs, and their errors."""

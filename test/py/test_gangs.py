@@ -117,7 +117,9 @@ def test_functions(name: str, has_library: bool, dtype: Any) -> None:
         np.testing.assert_allclose(found, wanted, rtol=20 * np.finfo(dtype).eps)
 
 
-@pytest.mark.parametrize("dtype", [bool, np.int8, np.uint16, np.int32, np.uint32, jnp.bfloat16, np.float16])
+@pytest.mark.parametrize(
+    "dtype", [bool, np.int8, np.uint16, np.int32, np.uint32, jnp.bfloat16, np.float16, jnp.float8_e4m3fn]
+)
 def test_types(dtype: Any) -> None:
     """Each lane finds, changes and sums elements of its own array of any type, at places of its own."""
 

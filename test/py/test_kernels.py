@@ -236,6 +236,64 @@ def test_bits_as_numbers_of_another_width(dtype: str, to: str, dispatch: str) ->
     assert jax.tree.map(as_bits, found) == jax.tree.map(as_bits, jax.jit(jax.vmap(main))(x))
 
 
+@pytest.mark.parametrize("dtype", [jnp.int4, jnp.uint4, jnp.int2, jnp.uint2])
+def test_integers_of_less_than_a_byte(dtype: Any) -> None:
+    """JAX keeps several in one byte of an array; within a lane each has a byte of its own."""
+    table = jnp.asarray(np.arange(40) % 2, dtype)
+
+    def moved(x, n):
+        while n > 0:
+            x, n = x + 1, n - 1
+        return x
+
+    def counted(x, n):
+        row = jnp.zeros(3, dtype)
+        while n > 0:
+            row, n = row.at[n % 3].set(x.astype(dtype) + row[(n + 1) % 3]), n - 1
+        return row.astype(jnp.int32)
+
+    n = np.arange(40, dtype=np.int32) % 3
+    with pytest.raises(hb.KernelError, match="which lie several to a byte, have no code"):
+        kernel(moved)(table, n)
+    with pytest.raises(hb.KernelError, match="which lie several to a byte, have no code"):
+        kernel(lambda x, n: moved(x, n) + table[n].astype(int))(n, n)
+    for run in (hb.batch(moved), jax.jit(hb.batch(moved))):
+        np.testing.assert_array_equal(run(table, n).astype(int), (table + n.astype(dtype)).astype(int))
+    for dispatch in ("kernel", "gang"):
+        np.testing.assert_array_equal(
+            hb.batch(counted, dispatch=dispatch)(n, n), hb.batch(counted, optimizations=LOOP)(n, n)
+        )
+
+
+FORMATS = ("e3m4", "e4m3", "e4m3b11fnuz", "e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz")
+
+
+@pytest.mark.parametrize("dispatch", ["kernel", "gang"])
+@pytest.mark.parametrize("name", [*by_day(FORMATS, 2)])
+def test_floats_of_eight_bits(name: str, dispatch: str) -> None:
+    """All sums and products of two of them, the extremes of rows, and numbers between two of them and beyond all."""
+    dtype = jnp.dtype(f"float8_{name}")
+
+    def main(row, x, n):
+        found = (row[0], row[0], row[0], row[0], x.astype(dtype))
+        while n > 0:
+            found = (row[0] + row[1], row[0] * row[1], row.max(), row.min(), x.astype(dtype))
+            n = n - 1
+        return found
+
+    every = np.arange(256, dtype=np.uint8).view(dtype)
+    rows = np.stack([np.repeat(every, 256), np.tile(every, 256)], 1)
+    wide = rows.astype(np.float32)
+    powers = np.exp2(np.random.default_rng(1).uniform(-24, 24, len(rows) - 256)).astype(np.float32)
+    numbers = np.concatenate([powers, (wide[:256, 1] + wide[1:257, 1]) / 2])
+    with np.errstate(all="ignore"):
+        sums = (wide[:, 0] + wide[:, 1], wide[:, 0] * wide[:, 1], wide.max(1), wide.min(1), numbers)
+        wanted = [each.astype(dtype) for each in sums]
+    found = hb.batch(main, dispatch=dispatch)(rows, numbers, np.ones(len(rows), np.int32))
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_array_equal(np.asarray(one).astype(np.float32), other.astype(np.float32))
+
+
 def test_indices_that_the_user_moves() -> None:
     """What counts from the end is known by its form, which may be the user's own, of another array."""
 

@@ -1022,6 +1022,16 @@ def narrow_types(x: Array, y: Array, n: Array) -> tuple[Array, Array]:
     return (inner_x, y) if n % 2 == 0 else (x, inner_y)
 
 
+@program(floats(-4, 4, jnp.float8_e4m3fn), floats(-4, 4, jnp.float8_e5m2), integers(0, 4))
+def eight_bits(x: Array, y: Array, n: Array) -> tuple[Array, Array]:
+    """Floats of 8 bits: each operation rounds, in every form."""
+    total = jnp.zeros(3, x.dtype)
+    for k in range(n):
+        total = total.at[k % 3].set(jnp.maximum(total[k % 3], x) * 2)
+        y = jnp.where(y < 0, -y, y)
+    return total, y
+
+
 def make_look_up(table: Array) -> None:
     @program(integers(0, 255), integers(0, 4), recursive=True)
     def look_up(row: Array, turns: Array) -> Array:
