@@ -194,6 +194,7 @@ _KNOWN: Final = """
     random_unwrap               number    code
     random_wrap                 number    code
     reshape                     number    code view fused free aliases
+    reshard                     number    code
     scatter                     number    code updates
     scatter-add                 number    code updates
     scatter-max                 number    code updates
@@ -266,7 +267,7 @@ _OTHERS: Final = """
     ppermute_done ppermute_start precv preduced psend psum psum_done psum_invariant psum_invariant_start
     psum_start pure_callback pvary ragged_all_to_all ragged_dot_general random_gamma reduce_scatter
     reduce_scatter_done reduce_scatter_start reduce_window reduce_window_max reduce_window_min reduce_window_sum
-    reduced_vary_cast reduced_vary_cast_p relayout remat_opt reshard rng_bit_generator rng_uniform run_state
+    reduced_vary_cast reduced_vary_cast_p relayout remat_opt rng_bit_generator rng_uniform run_state
     scaled_dot scaled_matmul scaled_matmul_wrapper select_and_gather_add select_and_scatter select_and_scatter_add
     shape_assertion shard_map sharding_constraint stage swap symmetric_product threefry4x32 tie to_edtype top_k
     unpin unreachable unreduced_pmax unreduced_pmin unreduced_psum unreduced_psum_start unreduced_reduce_scatter

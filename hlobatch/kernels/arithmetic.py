@@ -196,7 +196,7 @@ def _(e: Emitter, d: Any, s: Any, p: Params, a: str) -> str:
     return e.op(f"fcmp olt {kind(s)} {e.intrinsic('fabs', s, a)}, {number(np.inf, s)}")
 
 
-@on_numbers("copy", "stop_gradient")
+@on_numbers("copy", "stop_gradient", "reshard")
 def _(e: Emitter, d: Any, s: Any, p: Params, a: str) -> str:
     return a
 

@@ -88,12 +88,22 @@ def test_hessian() -> None:
     np.testing.assert_allclose(found, np.stack(slopes), rtol=1e-6, atol=1e-7)
 
 
+@hb.batch(in_axes=(0, 0, None), dispatch="kernel")
+def kept(x, n, w):
+    """Within ``shard_map``, arrays of a dict are made with JAX's ``reshard``, which does nothing in a lane."""
+    found = {}
+    while n > 0:
+        found[n % 2] = found.get(n % 2, 0.1) + x
+        n -= 1
+    return sum(found.values()) + w.sum()
+
+
 SHARDED = """
 import jax
 import numpy as np
 from jax.sharding import AxisType, PartitionSpec as P
 jax.config.update("jax_enable_x64", True)
-from test_gradients_in_use import N, W, X, assert_close, both, by_hand, turns
+from test_gradients_in_use import N, W, X, assert_close, both, by_hand, kept, turns
 mesh = jax.make_mesh((2,), ("x",), axis_types=(AxisType.Auto,))
 for check in (True, False):
     def mapped(function, out_specs):
@@ -108,6 +118,7 @@ for check in (True, False):
         return of_x, jax.lax.psum(of_w, "x")
     if check or ALL:
         assert_close(jax.jit(around)(X, W), by_hand())
+        assert_close(jax.jit(mapped(kept, P("x")))(X, N, W), kept(X, N, W))
         assert_close(jax.jit(mapped(in_one_run, (P("x"), P())))(X, N, W), by_hand())
     if not check or ALL:
         assert_close(jax.jit(mapped(within, (P("x"), P())))(X, N, W), by_hand())
