@@ -66,7 +66,7 @@ class Format:
     @classmethod
     @cache
     def of(cls, dtype: DType) -> Format:
-        facts: Any = jnp.finfo(dtype)
+        facts: Any = jnp.finfo(dtype)  # type: ignore[no-untyped-call]
 
         def bits(x: float) -> int:
             return int(np.asarray(x, FLOAT32).astype(dtype).view(np.uint8))

@@ -131,7 +131,7 @@ def greatest(dtype: DType) -> Any:
 def _extreme(dtype: DType, infinity: float) -> float:
     """Infinity, or the largest number of a format that has none."""
     is_there = np.isinf(np.asarray(infinity, dtype).astype(FLOAT32))
-    facts: Any = jnp.finfo(dtype)
+    facts: Any = jnp.finfo(dtype)  # type: ignore[no-untyped-call]
     return infinity if is_there else float(np.copysign(float(facts.max), infinity))
 
 
