@@ -60,8 +60,8 @@ def share(name: str, among: Sequence[T], count: int = 1) -> tuple[T, ...]:
 
 
 def forms(test: str, among: Sequence[str] = ("case", "chain", "guarded", "sweep")) -> list[Any]:
-    """All forms of XLA's loop; by day two of them, chosen by a test's name so that tests divide them evenly."""
-    usual = share(test, among, 2)
+    """All forms of XLA's loop; by day one of them, chosen by a test's name so that tests divide them evenly."""
+    usual = share(test, among)
     return [form if form in usual else pytest.param(form, marks=pytest.mark.slow) for form in among]
 
 

@@ -19,6 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import shares
+from compiling_little import optimizing_kernels
 from neighbors import share_operations
 from on_threads import (
     CROWDED,
@@ -339,6 +340,9 @@ EACH_SECOND = dict([*FEATURES.items()][::2])
 DIVISIONS = (covering(FEATURES, DIVIDED, 1), covering(EACH_SECOND, WITHOUT_A_PASS, 1))
 BY_DAY = {name: [form for division in DIVISIONS for form in division.get(name, ())] for name in FEATURES}
 
+AS_FOR_USERS = ("chosen", *(name for name in KERNELS if name.startswith(("kernel", "gang")) and "checked" not in name))
+"""Executors whose kernels LLVM optimizes as for users, by day as well."""
+
 IN_EVERY_BATCH = (
     "compiled", "vm_numpy", "interpret", "interpret_lowered", "kernel_checked", "stackless_numpy", "stackless_xla",
     "stackless_jax", "case", "chain", "guarded", "sweep", "most_lanes", "queue_cost", "queue_guarded", "threads",
@@ -416,11 +420,13 @@ def assert_is_expected(program: ZooProgram, batch: int, result: Any) -> None:
         assert_close(got, rows, program.ulps)
 
 
-@pytest.mark.usefixtures("typed_once", "optimized_kernels")
+@pytest.mark.usefixtures("typed_once")
 @pytest.mark.parametrize(("program", "executor", "batch"), list(grid()))
 def test_zoo(program: ZooProgram, executor: str, batch: int, capsys: pytest.CaptureFixture[str]) -> None:
     forget_others(program)
-    assert_is_expected(program, batch, EXECUTORS[executor](program, batch))
+    with optimizing_kernels() if executor in AS_FOR_USERS else contextlib.nullcontext():
+        result = EXECUTORS[executor](program, batch)
+    assert_is_expected(program, batch, result)
     jax.effects_barrier()
     assert_printed(program, batch, capsys.readouterr().out, alone=executor.startswith("interpret"))
 

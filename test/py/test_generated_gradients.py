@@ -4,7 +4,7 @@ import pytest
 from feature_pairs import check
 from smooth_programs import by_turns, outcome, program
 
-BY_DAY = 10
+BY_DAY = 5
 BY_NIGHT = 5_000
 
 WERE_WRONG = {

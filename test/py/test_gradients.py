@@ -337,7 +337,7 @@ def test_within_other_transformations(name: str, how: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["power", "tree", *(pytest.param(n, marks=pytest.mark.slow) for n in ("newton", "two_calls"))]
+    "name", ["power", *(pytest.param(n, marks=pytest.mark.slow) for n in ("tree", "newton", "two_calls"))]
 )
 def test_second_derivatives(name: str) -> None:
     case, step = CASES[name], 1e-5

@@ -53,8 +53,8 @@ BY_NIGHT = [
 
 
 def ways(test: str) -> Any:
-    """Forms of dispatch, lanes in flight, and threads: by day three, chosen by a test's name."""
-    usual = (AUTO, *share(test, BY_DAY, 2))
+    """Forms of dispatch, lanes in flight, and threads: by day two, one of them chosen by a test's name."""
+    usual = (AUTO, *share(test, BY_DAY))
     return pytest.mark.parametrize(
         ("form", "lanes", "threads"),
         [
