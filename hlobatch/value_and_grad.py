@@ -21,7 +21,8 @@ from hlobatch.runtime.derivatives import cotangents_of
 from hlobatch.runtime.plan import Plan
 from hlobatch.runtime.room import is_outgrown
 from hlobatch.typing import Function, PyTree
-from hlobatch.values.user_values import user_value
+from hlobatch.values.ragged import is_ragged
+from hlobatch.values.user_values import user_value, without_own_kinds
 
 
 def value_and_grad(fun: Function, argnums: int | Sequence[int] = 0, *, has_aux: bool = False) -> Callable[..., Any]:
@@ -39,7 +40,7 @@ def value_and_grad(fun: Function, argnums: int | Sequence[int] = 0, *, has_aux: 
     Returns:
         A function of the arguments of ``fun`` that returns a pair of its result, ``[batch]``, and the gradients. Each
         gradient is like the argument, with the argument's batch axis; that of a shared argument is the sum over the
-        batch. Arrays of integers and booleans have ``float0`` zeros, as in JAX.
+        batch. Arrays of integers and booleans have ``float0`` zeros, as in JAX; an ``hb.Ragged`` keeps its lengths.
 
     Raises:
         BatchTypeError: ``fun`` is not batched, its result is not a number, or an argument has no derivatives.
@@ -170,9 +171,22 @@ def _gradient(call: Call, name: str, bars: dict[int, Any]) -> Any:
         if other == name:
             is_shared = name in call.shared
             arrays = [_like(call, i, bars.get(i), is_summed=is_shared) for i in range(place, place + count)]
-            return type_.rebuild(arrays)
+            found = without_own_kinds(type_.rebuild(arrays), type_)
+            if not type_.grows:
+                return found
+            own = without_own_kinds(type_.rebuild(call.arrays[place : place + count]), type_)
+            return jax.tree.map(_readable, found, own, is_leaf=is_ragged)
         place += count
     raise AssertionError(name)
+
+
+def _readable(bar: Any, own: Any) -> Any:
+    """The gradient of an ``hb.Ragged`` with its lengths and keys in place of zeros; other gradients unchanged."""
+    if not is_ragged(bar):
+        return bar
+    pairs = zip(jax.tree.leaves(bar), jax.tree.leaves(own), strict=True)
+    arrays = [given if array.dtype == jax.dtypes.float0 else array for array, given in pairs]
+    return jax.tree.unflatten(jax.tree.structure(bar), arrays)
 
 
 def _like(call: Call, place: int, bar: Any, *, is_summed: bool) -> Any:

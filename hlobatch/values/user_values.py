@@ -26,7 +26,11 @@ def user_value(arrays: list[Any], type_: Type) -> Any:
         arrays: Arrays ``[batch, *event]``, as they are stored.
         type_: The type of one lane's value.
     """
-    value = rebuild(arrays, type_)
+    return without_own_kinds(rebuild(arrays, type_), type_)
+
+
+def without_own_kinds(value: Any, type_: Type) -> Any:
+    """A value of a type, with what the caller knows in place of our own kinds of value."""
     return unboxed(jax.tree.map(_returned, value, is_leaf=is_growing) if type_.grows else value)
 
 

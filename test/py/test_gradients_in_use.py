@@ -219,6 +219,22 @@ def test_pytrees_and_objects() -> None:
     np.testing.assert_allclose(found[0]["x"], (ahead - behind) / 2e-6, rtol=1e-7)
 
 
+@hb.batch
+def weighed(items, x):
+    total = 0.0
+    for i, item in enumerate(items):
+        total += item * item * (i + 1) * x
+    return total
+
+
+def test_the_gradient_of_a_ragged_argument_can_be_read() -> None:
+    items = hb.Ragged.of([[1.0, 2.0], [3.0], []])
+    values, (of_items, of_x) = hb.value_and_grad(weighed, (0, 1))(items, jnp.ones(3))
+    assert values.tolist() == of_x.tolist() == [9.0, 9.0, 0.0]
+    assert of_items.tolist() == [[2.0, 8.0], [6.0], []]
+    assert hb.value_and_grad(weighed)(of_items, jnp.ones(3))[1].tolist() == [[4.0, 32.0], [12.0], []]
+
+
 def test_gradients_are_as_the_arguments_were_passed() -> None:
     """The batch is along the same axis, and what is shared inside of an argument has one gradient."""
 
