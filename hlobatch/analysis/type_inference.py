@@ -28,7 +28,7 @@ from hlobatch.analysis.traced_function import TracedFunction, is_no_value
 from hlobatch.analysis.tracing import told_early, trace, zeros
 from hlobatch.analysis.type_errors import RESULT, Origin, disagreement, through_calls
 from hlobatch.diagnostics import UNKNOWN, BatchTypeError, HloBatchError, Location
-from hlobatch.ir.failures import FAILURE
+from hlobatch.ir.failures import FAILURE, holds_exception
 from hlobatch.ir.names import unsplit
 from hlobatch.ir.ops import BranchOp, FunctionCallOp, Op, PrimOp
 from hlobatch.ir.program import MAIN, Block, Function, Program
@@ -150,6 +150,7 @@ class _Inferrer:
             none ever is.
         made_anew: Variables computed from code that changes in the next round: they may have no type in this one.
         traceable: Functions whose calls turned out to be traceable, though the program was built on the guess that not.
+        nothing: Variables for an exception that no reached code raises.
         looks_on: Whether inference goes on after a conflict.
         told_early: Operations with operands in ``made_anew`` that were asked for facts.
         called_from: For each function, the caller by which control first reached it, and the place of the call.
@@ -168,6 +169,7 @@ class _Inferrer:
         self.made_anew: set[str] = set()
         self.told_early: set[tuple[Place, int]] = set()
         self.traceable: set[str] = set()
+        self.nothing: set[str] = set()
         self.looks_on = False
         self.functions = {f.name: f for f in program.all_functions}
         self.calls = CallGraph(program)
@@ -288,7 +290,8 @@ class _Inferrer:
             self.found.traced[place, index] = trace(op, in_types, [False] * len(op.defs))
         for place, index, op in self._undefined():
             types = tuple(self.found.types[name] for name in op.vars_out)
-            self.found.traced[place, index] = zeros(types, self.found.traced.get((place, index)))
+            known = None if self._moves_nothing(op) else self.found.traced.get((place, index))
+            self.found.traced[place, index] = zeros(types, known)
         for (place, _), traced in self.found.traced.items():
             if traced.doubts:
                 raise _ConflictError(traced.doubts[0], place)
@@ -318,16 +321,39 @@ class _Inferrer:
         for place in self.found.reached:
             for index, op in enumerate(self.functions[place[0]].graph.block(place[1]).instructions):
                 traced = self.found.traced.get((place, index))
-                if isinstance(op, PrimOp) and (op.code.is_undefined or (traced is not None and traced.gives_nothing)):
+                if not isinstance(op, PrimOp):
+                    continue
+                if op.code.is_undefined or (traced is not None and traced.gives_nothing) or self._moves_nothing(op):
                     yield place, index, op
 
     def _unassigned_are_none(self) -> bool:
         """Give the type of None to a variable that no reached code assigns; return whether there was one."""
-        missing = [(v, op) for _, _, op in self._undefined() for v in op.vars_out if v not in self.found.types]
+        ops = [*(op for _, _, op in self._undefined()), *self._calls_without_exception()]
+        missing = [(v, op) for op in ops for v in op.defs if v not in self.found.types]
         for name, op in missing:
-            if name not in self.found.types:
+            if name not in self.found.types and (isinstance(op, PrimOp) or holds_exception(user_name(name))):
                 self._flow(name, Type(None), op.location)
+                if holds_exception(user_name(name)):
+                    self.nothing.add(name)
         return bool(self.work)
+
+    def _calls_without_exception(self) -> Iterator[FunctionCallOp]:
+        """The reached calls of functions that raise none of the exceptions that they have a variable for."""
+        for function, block in self.found.reached:
+            for op in self.functions[function].graph.block(block).instructions:
+                if isinstance(op, FunctionCallOp):
+                    results = zip(op.vars_out, self.functions[op.function].vars_out, strict=True)
+                    if any(one not in self.found.types and theirs in self.nothing for one, theirs in results):
+                        yield op
+
+    def _moves_nothing(self, op: PrimOp) -> bool:
+        """Whether an operation moves an exception from one variable to another, and there is none as far as is known.
+
+        The type of another exception may flow to the same variable.
+        """
+        if not all(holds_exception(user_name(name)) for name in (*op.vars_in, *op.vars_out)) or not op.vars_in:
+            return False
+        return any(name not in self.found.types or name in self.nothing for name in op.vars_in)
 
     def _reach(self, function: str, block: str) -> None:
         place = (function, block)
@@ -342,6 +368,8 @@ class _Inferrer:
         self.found.stuck.pop(place, None)
         self.waiting.pop(place, None)
         for index, op in enumerate(block.instructions):
+            if isinstance(op, PrimOp) and self._moves_nothing(op):
+                continue
             if missing := [name for name in op.uses if name not in self.found.types]:
                 if not self.made_anew.issuperset(missing):
                     return  # the block is visited again once they have types
@@ -442,7 +470,9 @@ class _Inferrer:
         if len(known) < len(callee.vars_out) and not any(user_name(result) == FAILURE for result in known):
             return False
         for name, result in zip(op.vars_out, callee.vars_out, strict=True):
-            if result in known:  # a callee that may raise can have a known failure code before its result
+            if (
+                result in known and result not in self.nothing
+            ):  # a callee that may raise can have a known failure code before its result
                 self._flow(name, self.found.types[result], op.location)
         return True
 

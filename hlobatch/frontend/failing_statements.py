@@ -87,6 +87,8 @@ class FailingLowering(RaisingLowering):
     def _wanting(self, body: Sequence[ast.stmt], node: ast.AST) -> Sequence[ast.stmt]:
         """Code preceded by a call that says which failures of its operations count."""
         caught, careful = self.caught, self._is_careful
+        if self.leaves_out_texts:
+            body = [located(ast.Expr(helper("__hb_leave_out_texts", [], node)), node), *body]
         if not caught and not careful:
             return body
         raised, has_try = (caught.kinds, caught.has_try) if caught else ((), False)

@@ -10,7 +10,7 @@ the user's expression on them. ``raising.py`` and ``try_statements.py`` put the 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -18,14 +18,20 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hlobatch.diagnostics import LimitError, Location
+from hlobatch.diagnostics import LimitError, Location, MissingValueError, UnsupportedSyntaxError
 from hlobatch.frontend.builtins import is_array
 from hlobatch.frontend.sequences import either
+from hlobatch.ir.boxed import unboxed
 from hlobatch.ir.types import Type
+from hlobatch.ir.walk import attributes
 from hlobatch.ir.words import encoded, size_of
 from hlobatch.prelude import is_of_prelude
+from hlobatch.values.boxes import boxed
 from hlobatch.values.facts import Learned, of_function
+from hlobatch.values.lane_failures import LEFT_OUT, given
 from hlobatch.values.leaf_types import leaf_type
+from hlobatch.values.one_of import for_each
+from hlobatch.values.optional import is_several
 
 WHOLE_PROGRAM: Final = of_function(None)
 """The site of facts about a whole program."""
@@ -39,6 +45,29 @@ class AlwaysRaises:
 @dataclass(frozen=True, slots=True)
 class Raises:
     """The fact that a function may raise."""
+
+
+@dataclass(frozen=True, slots=True)
+class LooksAt:
+    """The fact that the program reads parts of exceptions that it catches: functions return them beside their number.
+
+    Attributes:
+        caught: The classes in handlers that do.
+        raised: The classes of what such a handler may catch. There is one variable for the exceptions of each.
+    """
+
+    caught: tuple[type[BaseException], ...] = ()
+    raised: tuple[type[BaseException], ...] = ()
+
+    def joined(self, known: LooksAt) -> LooksAt:
+        """This fact joined with the one known before."""
+        pairs = ((known.caught, self.caught), (known.raised, self.raised))
+        return LooksAt(*(tuple(dict.fromkeys((*before, *now))) for before, now in pairs))
+
+    def of(self, kinds: Collection[type[BaseException]]) -> list[int]:
+        """The numbers of the classes in ``raised`` that a handler of some classes catches, derived classes first."""
+        found = [i for i, kind in enumerate(self.raised) if issubclass(kind, tuple(kinds))]
+        return sorted(found, key=lambda i: -len(self.raised[i].__mro__))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +106,7 @@ class Recorder:
     size: int
 
     def __call__(self, *values: Any) -> tuple[int, Any]:
+        values = tuple(boxed(value, ()) for value in values)
         types = [Type(jax.tree.map(leaf_type, value)) for value in values]
         wanted = size_of(types)
         if wanted > self.size:
@@ -86,7 +116,7 @@ class Recorder:
 
     def exception(self, *values: Any) -> BaseException:
         """The exception for these values."""
-        found: Any = self.make(*values)[0]
+        found: Any = self.make(*map(unboxed, values))[0]
         made: BaseException = found() if isinstance(found, type) else found
         return made
 
@@ -146,6 +176,31 @@ class Failures:
         if len(numbers) == len(raised) or not is_array(number):
             return len(numbers) == len(raised) or number in numbers
         return jnp.isin(number, np.array(numbers, np.int32)) if numbers else False
+
+
+def looked_at(exception: Any, names: tuple[str, ...] | None) -> Any:
+    """An exception that has been caught, of which the handler reads parts.
+
+    Args:
+        exception: The exception; None in lanes in which an operation raised it.
+        names: The attributes that the handler reads; None if it uses the exception as a whole.
+
+    Raises:
+        UnsupportedSyntaxError: It is an operation's, or what is read is a text that only the host makes.
+    """
+    text = "this looks at an exception that an operation raised, of which only the class is known"
+    if exception is None:
+        raise UnsupportedSyntaxError(text, help="test for it before, and `raise` an exception with what is needed.")
+    exception = given(exception, MissingValueError, text)
+    if is_several(exception):
+        return for_each(looked_at, exception, names)
+    parts = [part for name, part in attributes(exception).items() if names is None or name in names]
+    if any(isinstance(leaf, str) and str(LEFT_OUT) in leaf for leaf in jax.tree.leaves(parts)):
+        raise UnsupportedSyntaxError(
+            "this reads a text of the exception that is made of the lane's values, which only the host makes",
+            help="keep the numbers in attributes of the exception, and read these.",
+        )
+    return exception
 
 
 def no_details(size: int) -> Any:

@@ -85,6 +85,8 @@ HELPERS: Final = {
     "__hb_has_failed": failures.has_failed,
     "__hb_has_failed_by_itself": failures.has_failed_by_itself,
     "__hb_wants": lane_failures.wants,
+    "__hb_leave_out_texts": lane_failures.leave_out_texts,
+    "__hb_looked_at": failures.looked_at,
     "__hb_no_details": failures.no_details,
     "__hb_doubt": tracing.doubt,
     "__hb_stays": tracing.stays,

@@ -35,6 +35,7 @@ from hlobatch.ir.growing import Growing
 from hlobatch.prelude import class_for
 from hlobatch.values import identity, lane_failures
 from hlobatch.values.boxes import boxed, is_boxable
+from hlobatch.values.draws import is_users_class
 from hlobatch.values.growing_kinds import growing
 from hlobatch.values.growing_lists import GrowingList
 from hlobatch.values.lane_failures import is_there
@@ -226,12 +227,20 @@ def _checked_power(base: Any, exponent: Any) -> Any:
 
 def known(value: Any) -> Any:
     """A value that becomes a text, so that it has to be known when the program is built."""
-    if any(map(is_tracer, jax.tree.leaves(boxed(value, ())))):
+    shown = value.args if isinstance(value, BaseException) and _is_shown_by_arguments(type(value)) else value
+    if any(map(is_tracer, jax.tree.leaves(boxed(shown, ())))):
+        if lane_failures.leaves_out_texts():
+            return lane_failures.LEFT_OUT
         raise BatchTypeError(
             "this code makes a text of a value that differs between lanes",
             help=INSTEAD_OF_A_TEXT,
         )
     return value
+
+
+def _is_shown_by_arguments(kind: type[BaseException]) -> bool:
+    """Whether the text of an exception is that of its arguments."""
+    return not any(is_users_class(one) and ("__str__" in vars(one) or "__repr__" in vars(one)) for one in kind.__mro__)
 
 
 def as_python(value: Any) -> Any:

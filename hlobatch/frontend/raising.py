@@ -20,20 +20,23 @@ raises has no such variables.
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.callees import Callee, static_value
 from hlobatch.frontend.expressions import ExpressionLowering, parameter_names
-from hlobatch.frontend.failures import WHOLE_PROGRAM, AlwaysRaises, Raises, Recorder, Relay, Words
+from hlobatch.frontend.failures import WHOLE_PROGRAM, AlwaysRaises, LooksAt, Raises, Recorder, Relay, Words
+from hlobatch.frontend.nodes import located
 from hlobatch.frontend.primitives import compile_primitive
 from hlobatch.frontend.scopes import read_names
 from hlobatch.frontend.straight_line import TEMPORARY
 from hlobatch.frontend.syntax import assigned, helper, literal, load
 from hlobatch.ir.code import UNDEFINED
+from hlobatch.ir.failures import CAUGHT, RAISED
 from hlobatch.ir.ops import HALT, NO_RESULT, PrimOp
-from hlobatch.values.facts import of_function
+from hlobatch.values.facts import Learned, of_function
 
 FAILURE: Final = f"{TEMPORARY}failure"
 """The variable with the number of a failure; 0 if there is none."""
@@ -41,9 +44,11 @@ DETAILS: Final = f"{TEMPORARY}details"
 """The variable with the words of a failure."""
 RESULT: Final = f"{TEMPORARY}result"
 """The variable with the result of a function."""
-_RAISED: Final = (f"{TEMPORARY}raised", f"{TEMPORARY}raised_details")
-"""Variables that receive the failure and the details of a call that never returns."""
 _EXCEPTION: Final = f"{TEMPORARY}exception"
+
+
+def _is_name(targets: Sequence[ast.expr], name: str) -> bool:
+    return len(targets) == 1 and isinstance(targets[0], ast.Name) and targets[0].id == name
 
 
 @dataclass(frozen=True)
@@ -69,11 +74,13 @@ class Handled:
         name: The user's name for the exception, or None.
         failure: The variable that keeps the number of the failure that is handled.
         details: The variable that keeps its words.
+        caught: The variables that keep exceptions themselves, one for each class in ``LooksAt.raised``.
     """
 
     name: str | None
     failure: str
     details: str
+    caught: tuple[str, ...] = ()
 
 
 class RaisingLowering(ExpressionLowering):
@@ -84,12 +91,14 @@ class RaisingLowering(ExpressionLowering):
         tries: Each ``try`` around that code, the innermost last.
         handled: Each ``except`` around that code, the innermost last.
         tail: The call in tail position, while it is being lowered.
+        leaves_out_texts: Whether the code that is being lowered makes an exception, whose text the host makes.
     """
 
     loops: list[Any]
     tries: tuple[Try, ...] = ()
     handled: tuple[Handled, ...] = ()
     tail: ast.expr | None = None
+    leaves_out_texts: bool = False
     _failed: str | None = None
 
     # A function that may raise
@@ -99,13 +108,51 @@ class RaisingLowering(ExpressionLowering):
         if self.callee.raises:
             self.assign(FAILURE, literal(0, node), node)
             self.assign(DETAILS, helper("__hb_no_details", [literal(self._words, node)], node), node)
+            self._no_exception(node)
+
+    def _no_exception(self, node: ast.AST) -> None:
+        """Emit that there is no exception whose parts may be read."""
+        for name in self.caught_in:
+            self._undefined(name, node)
+
+    def _undefined(self, name: str, node: ast.AST) -> None:
+        """Emit that a variable has no value."""
+        self.blocks.add(PrimOp((), (self.variable(name),), UNDEFINED, NO_RESULT, location=self.location(node)))
+
+    @property
+    def looks_at(self) -> LooksAt:
+        """What the program reads parts of, if anything."""
+        return self.callees.facts.of(LooksAt, WHOLE_PROGRAM) or LooksAt()
+
+    @property
+    def caught_in(self) -> tuple[str, ...]:
+        """The variables with exceptions themselves."""
+        return tuple(f"{TEMPORARY}{CAUGHT[1:]}{number}" for number in range(len(self.looks_at.raised)))
+
+    @property
+    def failing(self) -> tuple[str, ...]:
+        """The variables of a failure."""
+        return (FAILURE, DETAILS, *self.caught_in)
+
+    def _kept_in(self, kind: type[BaseException]) -> str | None:
+        """The variable for exceptions of a class that a handler may read parts of; None if there is no such handler.
+
+        Raises:
+            Learned: The class is new.
+        """
+        looks_at = self.looks_at
+        if not issubclass(kind, looks_at.caught):
+            return None
+        if kind not in looks_at.raised:
+            raise Learned(WHOLE_PROGRAM, LooksAt(raised=(kind,)))
+        return self.caught_in[looks_at.raised.index(kind)]
 
     def end_failures(self, node: ast.AST) -> None:
         """Emit the block through which failed lanes leave the function, without a result."""
         if self._failed is not None:
             self.blocks.start(self._failed, self.location(node))
             for name in (RESULT, *self._lost):
-                self.blocks.add(PrimOp((), (self.variable(name),), UNDEFINED, NO_RESULT, location=self.location(node)))
+                self._undefined(name, node)
             self.go(HALT, node)
             if not self.callee.always_raises and not self.blocks.returns(but=self._failed):
                 self.callees.learn(of_function(self.callee.key), AlwaysRaises())
@@ -120,7 +167,7 @@ class RaisingLowering(ExpressionLowering):
     @property
     def given_back(self) -> tuple[str, ...]:
         """The variables that the function returns beside its result."""
-        return (*self.callee.given_back, *((FAILURE, DETAILS) if self.callee.raises else ()))
+        return (*self.callee.given_back, *(self.failing if self.callee.raises else ()))
 
     @property
     def _words(self) -> int:
@@ -148,7 +195,9 @@ class RaisingLowering(ExpressionLowering):
         """The variables that receive the failure code and details of a call."""
         if not callee.raises:
             return ()
-        return _RAISED if self._is_told_apart(callee) else (FAILURE, DETAILS)
+        if not self._is_told_apart(callee):
+            return self.failing
+        return tuple(f"{TEMPORARY}{RAISED[1:]}_{name.removeprefix(TEMPORARY)}" for name in self.failing)
 
     def _is_told_apart(self, callee: Callee) -> bool:
         """Whether the failure of a call has variables of its own until it is known that there is one.
@@ -174,14 +223,15 @@ class RaisingLowering(ExpressionLowering):
                 return
             self.blocks.start(failed, self.location(node))
         if is_apart:
-            for name, raised in zip((FAILURE, DETAILS), _RAISED, strict=True):
+            for name, raised in zip(self.failing, self.told(callee), strict=True):
                 self.move(raised, name, node)
         self._relay(where, node) if is_of_library else self.go(where, node)
         if not callee.always_raises:
             self.blocks.start(went_well, self.location(node))
             if is_apart:  # both are results of this function, and must not live across a call of itself
                 self.assign(FAILURE, literal(0, node), node)
-                self.move(_RAISED[1], DETAILS, node)
+                self.move(self.told(callee)[1], DETAILS, node)
+                self._no_exception(node)
 
     def _relay(self, where: str, node: ast.Call) -> None:
         """Emit a failure of a call of a library function."""
@@ -199,7 +249,18 @@ class RaisingLowering(ExpressionLowering):
             self._fail_again(node)
             return
         exception, kind = self._exception(node.exc)
-        self.record(exception, kind, node)
+        kept = None if self.source.is_of_prelude else self._kept_in(kind)
+        if kept is None:
+            self.record(exception, kind, node)
+            return
+        is_made = isinstance(exception, ast.Call) or isinstance(static_value(exception, self.source, self.local), type)
+        made = (
+            located(ast.Call(exception, [], []), node) if is_made and not isinstance(exception, ast.Call) else exception
+        )
+        self.leaves_out_texts = True
+        self.store(kept, made, node)
+        self.leaves_out_texts = False
+        self.record(exception, kind, node, is_kept=True)
 
     def fail_unless(self, node: ast.Assert) -> None:
         """Lower ``assert``."""
@@ -214,6 +275,8 @@ class RaisingLowering(ExpressionLowering):
         """The exception that is raised, as straight-line code, and its class."""
         made = node.func if isinstance(node, ast.Call) else node
         kind = static_value(made, self.source, self.local)
+        if isinstance(node, ast.Name) and node.id in self.local:
+            kind = self._made_before(node.id)
         if not (isinstance(kind, type) and issubclass(kind, BaseException)):
             raise UnsupportedSyntaxError(
                 "the class of what is raised is not known",
@@ -226,15 +289,30 @@ class RaisingLowering(ExpressionLowering):
             node = ast.copy_location(ast.Call(node.func, arguments, keywords), node)
         return node, kind
 
-    def record(self, exception: ast.expr, kind: type[BaseException], node: ast.AST) -> None:
+    def _made_before(self, name: str) -> Any:
+        """The class of the exceptions that are assigned to a variable; None if there are other values or classes."""
+        around = (part for part in ast.walk(self.source.node) if isinstance(part, ast.stmt))
+        values = [part.value for part in around if isinstance(part, ast.Assign) and _is_name(part.targets, name)]
+        stores = [part for part in ast.walk(self.source.node) if isinstance(part, ast.Name) and part.id == name]
+        is_all = sum(isinstance(part.ctx, ast.Store) for part in stores) == len(values)
+        kinds = {
+            static_value(value.func, self.source, self.local) if isinstance(value, ast.Call) else None
+            for value in values
+        }
+        return kinds.pop() if is_all and len(kinds) == 1 and name not in self.source.signature.parameters else None
+
+    def record(self, exception: ast.expr, kind: type[BaseException], node: ast.AST, *, is_kept: bool = False) -> None:
         """Emit that lanes which reach this code fail, and go to the handler.
 
         Args:
             exception: The exception, as straight-line code to be run on the host.
             kind: Its class.
             node: The statement that raises it.
+            is_kept: Whether the exception is in its variable already, so that its parts can be read.
         """
         where = self.where_failures_go()
+        if not is_kept and (kept := self._kept_in(kind)) is not None:
+            self.primitive([assigned(kept, literal(None, node), node)], [kept], node, "None", tests=True)
         reads = read_names(exception)
         inputs = [name for name in reads if name in self.local or name.startswith(TEMPORARY)]
         constants = {name: value for name, value in self.constants.items() if name in reads}
@@ -271,6 +349,8 @@ class RaisingLowering(ExpressionLowering):
         where = self.where_failures_go()
         self.move(kept.failure, FAILURE, node)
         self.move(kept.details, DETAILS, node)
+        for own, name in zip(kept.caught, self.caught_in, strict=True):
+            self.move(own, name, node)
         self.go(where, node)
 
     def move(self, source: str, target: str, node: ast.AST) -> None:

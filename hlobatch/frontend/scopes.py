@@ -105,7 +105,7 @@ def _assigned_by(node: ast.AST) -> Iterator[str]:
         yield node.id
     if isinstance(node, ast.alias):
         yield (node.asname or node.name).split(".")[0]
-    if isinstance(node, (ast.MatchAs, ast.MatchStar)) and node.name is not None:
+    if isinstance(node, (ast.MatchAs, ast.MatchStar, ast.ExceptHandler)) and node.name is not None:
         yield node.name
     if isinstance(node, ast.MatchMapping) and node.rest is not None:
         yield node.rest

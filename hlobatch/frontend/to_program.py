@@ -13,7 +13,7 @@ from hlobatch.diagnostics import HloBatchError, Note, UnsupportedSyntaxError
 from hlobatch.frontend.asked import Lowered
 from hlobatch.frontend.callees import Callee, Callees, changed_default
 from hlobatch.frontend.expressions import parameter_names
-from hlobatch.frontend.failures import MOST_FAILURES, WHOLE_PROGRAM, Failures, Relay
+from hlobatch.frontend.failures import MOST_FAILURES, WHOLE_PROGRAM, Failures, LooksAt, Relay
 from hlobatch.frontend.guesses import OF_LOWERING, NothingExpected
 from hlobatch.frontend.to_cfg import FunctionLowering
 from hlobatch.ir.ops import HALT, FunctionCallOp, GotoOp
@@ -75,7 +75,7 @@ def program_and_facts(
         if changed := next((name for name in main.changes if name in defaults), None):
             raise changed_default(main, changed).at(main.source.definition)
         _check_number(callees.failures, main)
-        return _with_main(main, functions), facts
+        return _with_main(main, functions, facts.of(LooksAt, WHOLE_PROGRAM) or LooksAt()), facts
 
 
 def _lowered(main: Callee, callees: Callees, known: Lowered) -> tuple[Function, ...]:
@@ -138,13 +138,14 @@ def _of_jax(callee: Callee, error: HloBatchError) -> HloBatchError:
     )
 
 
-def _with_main(callee: Callee, functions: tuple[Function, ...]) -> Program:
+def _with_main(callee: Callee, functions: tuple[Function, ...], looks_at: LooksAt) -> Program:
     location = callee.source.definition
     parameters = tuple(f"{MAIN}.{name}" for name in parameter_names(callee.source))
     failure = ("$failure", "$details") if callee.raises else ()
     # Callers of a batched function do not see these results.
     changed = tuple(f"$changed_{name}" for name in callee.given_back)
-    given_back = tuple(f"{MAIN}.{name}" for name in ("$result", *changed, *failure))
+    caught = tuple(f"$caught{number}" for number in range(len(looks_at.raised) if callee.raises else 0))
+    given_back = tuple(f"{MAIN}.{name}" for name in ("$result", *changed, *failure, *caught))
     result = tuple(f"{MAIN}.{name}" for name in ("$result", *failure))
     call = FunctionCallOp(callee.name, parameters, given_back, location=location)
     entry = Block("entry", (call,), GotoOp(HALT, location=location), location)

@@ -21,17 +21,38 @@ lowered once for each exit from the ``try``: for its end, for failures, and for 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Final
 
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.failing_statements import FailingLowering
+from hlobatch.frontend.failures import WHOLE_PROGRAM, LooksAt
 from hlobatch.frontend.handlers import caught_kinds, drops_exceptions
 from hlobatch.frontend.nodes import located
-from hlobatch.frontend.raising import DETAILS, FAILURE, Handled, Try
+from hlobatch.frontend.raising import FAILURE, Handled, Try
+from hlobatch.frontend.straight_line import TEMPORARY
 from hlobatch.frontend.syntax import helper, literal, load
 from hlobatch.values.draws import is_users_class
+from hlobatch.values.facts import Learned
 from hlobatch.values.lane_failures import OF_LANES
+
+_OF_TRACEBACKS: Final = frozenset(
+    {"__cause__", "__context__", "__traceback__", "__notes__", "__suppress_context__", "add_note", "with_traceback"}
+)
+"""Attributes of exceptions that Python sets when it raises them."""
+_OF_ALL: Final = ("args", "__class__")
+"""Attributes of all exceptions that lanes keep."""
+
+
+def _asks_for_class(call: ast.Call) -> bool:
+    """Whether a call asks for the class of its first argument."""
+    return isinstance(call.func, ast.Name) and call.func.id in ("isinstance", "type") and bool(call.args)
+
+
+def _all_of(kind: type) -> list[type]:
+    """A class and all classes derived from it."""
+    return [kind, *(other for derived in kind.__subclasses__() for other in _all_of(derived))]
 
 
 class TryLowering:
@@ -124,10 +145,13 @@ class TryLowering:
             self._branch_on_kind(node.type, handle, not_caught)
         self.function.blocks.start(handle, self.function.location(node))
         kept = self._keep(node.name, node)
-        self._check_name(node)
+        names = self._looked_at(node)
         before, self.function.handled = self.function.handled, (*self.function.handled, kept)
         self.function.assign(FAILURE, literal(0, node), node)
-        self.function.statements(node.body)
+        if names == ():
+            self.function.statements(node.body)
+        else:
+            self._handle_each(node, kept, names, after)
         self.function.handled = before
         self.function.go(after, node)
         if node.type is not None:
@@ -141,24 +165,71 @@ class TryLowering:
 
     def _keep(self, name: str | None, node: ast.AST) -> Handled:
         """Emit copies of the failure that has been caught, since a later one may overwrite it."""
-        kept = Handled(name, self.function.temporary("failure"), self.function.temporary("details"))
-        self.function.move(FAILURE, kept.failure, node)
-        self.function.move(DETAILS, kept.details, node)
-        return kept
+        failing = self.function.failing
+        failure, details, *caught = (self.function.temporary(own.removeprefix(TEMPORARY)) for own in failing)
+        for own, temporary in zip(failing, (failure, details, *caught), strict=True):
+            self.function.move(own, temporary, node)
+        return Handled(name, failure, details, tuple(caught))
 
-    # Refused uses
+    def _looked_at(self, node: ast.ExceptHandler) -> tuple[str, ...] | None:
+        """The attributes of the exception that a handler reads; None if it uses the exception as a whole.
 
-    def _check_name(self, node: ast.ExceptHandler) -> None:
-        """Refuse reads of the exception itself, whose message is known on the host alone."""
+        Where it only asks for its class, that is ``__class__``.
+
+        Raises:
+            Learned: This is the first handler of these classes that does.
+            UnsupportedSyntaxError: It reads what exceptions do not have here.
+        """
         raised = [part for part in ast.walk(node) if isinstance(part, ast.Raise)]
         again = [one for part in raised for one in (part.exc, part.cause)]
-        for part in ast.walk(node):
-            if isinstance(part, ast.Name) and part.id == node.name and not any(part is other for other in again):
+        uses = [part for part in ast.walk(node) if isinstance(part, ast.Name) and part.id == node.name]
+        uses = [part for part in uses if not any(part is other for other in again)]
+        if not uses:
+            return ()
+        read = [part for part in ast.walk(node) if isinstance(part, ast.Attribute)]
+        of_it = [part for part in read if any(part.value is use for use in uses)]
+        for part in of_it:
+            if part.attr in _OF_TRACEBACKS:
                 raise UnsupportedSyntaxError(
-                    f"the exception {node.name!r} is looked at, which differs between lanes",
+                    f"{part.attr!r} of an exception is read, which lanes do not keep",
                     self.function.location(part),
-                    help="keep what is needed of it in a variable before it is raised.",
+                    help="keep what is needed in an attribute of the exception.",
                 )
+        kinds = caught_kinds(node, self.function.source, self.function.local)
+        if not set(kinds).issubset(self.function.looks_at.caught):
+            raise Learned(WHOLE_PROGRAM, LooksAt(caught=tuple(kinds)))
+        names = tuple(sorted({part.attr for part in of_it}))
+        calls = [part for part in ast.walk(node) if isinstance(part, ast.Call) and _asks_for_class(part)]
+        asked = [call for call in calls if any(call.args[0] is use for use in uses)]
+        names += ("__class__",) if asked else ()
+        return names if len(of_it) + len(asked) == len(uses) and not self._has_methods(node, names) else None
+
+    def _handle_each(self, node: ast.ExceptHandler, kept: Handled, names: tuple[str, ...] | None, after: str) -> None:
+        """Lower a handler that reads parts of the exception, once for each class that it may have."""
+        looks_at, name = self.function.looks_at, node.name
+        numbers = looks_at.of(caught_kinds(node, self.function.source, self.function.local))
+        assert name is not None
+        for number in numbers or [None]:
+            other = self.function.blocks.name("not_caught")
+            if number is not None and number != numbers[-1]:
+                this = self.function.blocks.name("except")
+                kind = ast.copy_location(self.function.constant(looks_at.raised[number]), node)
+                failures = ast.copy_location(self.function.constant(self.function.callees.failures), node)
+                test = helper("__hb_caught", [failures, load(kept.failure, node), kind], node)
+                self.function.branch_on(test, this, other, node, f"except {looks_at.raised[number].__name__}")
+                self.function.blocks.start(this, self.function.location(node))
+            caught = literal(None, node) if number is None else load(kept.caught[number], node)
+            self.function.assign(name, helper("__hb_looked_at", [caught, literal(names, node)], node), node)
+            self.function.statements(node.body)
+            if number is not None and number != numbers[-1]:
+                self.function.go(after, node)
+                self.function.blocks.start(other, self.function.location(node))
+
+    def _has_methods(self, node: ast.ExceptHandler, names: Sequence[str]) -> bool:
+        """Whether a class that a handler catches has methods or properties of these names, which read other parts."""
+        kinds = caught_kinds(node, self.function.source, self.function.local)
+        derived = [kind for base in kinds for kind in _all_of(base)]
+        return any(getattr(kind, name, None) is not None for kind in derived for name in names if name not in _OF_ALL)
 
     def _is_known_kind(self, handler: ast.ExceptHandler) -> bool:
         """Whether each exception that a handler catches is raised here wherever Python raises it."""

@@ -199,7 +199,7 @@ def object_of(box: Boxed, inside: Callable[[Any], Any]) -> Any:
         return dict(zip(box.names, map(inside, box.values), strict=True))
     if box.cls is defaultdict:
         return defaultdict(box.names[0], zip(box.names[1:], map(inside, box.values), strict=True))
-    new: Any = object.__new__(box.cls)
+    new: Any = (BaseException if issubclass(box.cls, BaseException) else object).__new__(box.cls)
     for name, value in zip(box.names, box.values, strict=True):
         object.__setattr__(new, name, inside(value))
     return new

@@ -23,6 +23,17 @@ FAILURE: Final = "$failure"
 DETAILS: Final = "$details"
 """The variable that holds the encoded values of its exception."""
 
+CAUGHT: Final = "$caught"
+"""The beginning of the names of variables that hold exceptions themselves, where a program reads parts of them."""
+RAISED: Final = "$raised"
+"""The beginning of the names of variables that receive the failure of a call until it is known that it failed."""
+
+
+def holds_exception(name: str) -> bool:
+    """Whether a variable holds an exception itself, or nothing; ``name`` is without that of its function."""
+    return name.startswith((CAUGHT, f"{RAISED}_caught"))
+
+
 MOST_EXCEPTIONS: Final = 1_000
 """Exceptions that are made at most, for the first lanes that raised."""
 

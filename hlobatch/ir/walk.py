@@ -63,6 +63,8 @@ def attributes(item: Any) -> dict[str, Any]:
     """An object's attributes by name."""
     slots = [name for cls in type(item).__mro__ for name in _slots(cls)]
     own = getattr(item, "__dict__", None)
+    if isinstance(item, BaseException):
+        slots.append("args")
     return {
         **{name: getattr(item, name) for name in slots if hasattr(item, name)},
         **(own if isinstance(own, dict) else {}),

@@ -41,8 +41,14 @@ def is_boxable(value: Any) -> bool:
 def _is_plain(cls: type) -> bool:
     if cls in _BASES or type(cls) not in _METACLASSES or hasattr(cls, "__hlobatch_function__"):
         return False
-    own = [base for base in cls.__mro__ if base not in _BASES]
+    own = [base for base in cls.__mro__ if base not in _BASES and not _is_plain_exception(base)]
     return all(_is_users(base) and not _has_own_setting(base) for base in own) and not hasattr(cls, "__next__")
+
+
+def _is_plain_exception(cls: type) -> bool:
+    """Whether a class is one of Python's exceptions, all of whose state is in ``args``."""
+    is_pythons = issubclass(cls, BaseException) and cls.__module__ == "builtins"
+    return is_pythons and cls.__basicsize__ == BaseException.__basicsize__
 
 
 def _is_users(cls: type) -> bool:

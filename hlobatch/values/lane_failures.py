@@ -113,6 +113,7 @@ class _Watched:
         wanted: The exceptions that count although JAX gives a value in place of them.
         is_careful: Whether operations test their operands for None.
         is_looked_after: Whether any code of the program reads variables after an exception.
+        leaves_out_texts: Whether a text that is made of a lane's values has a mark in place of them.
     """
 
     place: Location
@@ -125,6 +126,7 @@ class _Watched:
     wanted: tuple[type[BaseException], ...] = ()
     is_careful: bool = False
     is_looked_after: bool = False
+    leaves_out_texts: bool = False
 
     def failed(self, failing: Failing, results: Sequence[Any]) -> tuple[Any, ...]:
         """The results of the statement if it surely fails, and the status of the failure in place of the last.
@@ -214,6 +216,34 @@ def wants(kinds: tuple[type[BaseException], ...], has_try: bool, is_careful: boo
     """
     if (watched := _watched.get()) is not None:
         watched.wanted, watched.is_careful, watched.is_looked_after = kinds, is_careful, has_try
+
+
+def leave_out_texts() -> None:
+    """Set, at the beginning of a statement, that a text made of a lane's values has a mark in place of them."""
+    if (watched := _watched.get()) is not None:
+        watched.leaves_out_texts = True
+
+
+def leaves_out_texts() -> bool:
+    """Whether texts that are made of a lane's values have a mark in place of them."""
+    watched = _watched.get()
+    return watched is not None and watched.leaves_out_texts
+
+
+@final
+class LeftOut:
+    """Stands for a lane's value in a text that is made by the host alone."""
+
+    def __str__(self) -> str:
+        return "\ue000"
+
+    def __format__(self, form: str) -> str:
+        return str(self)
+
+    __repr__ = __str__
+
+
+LEFT_OUT: Final = LeftOut()
 
 
 def count_of_failures() -> int:

@@ -180,6 +180,138 @@ def calls_what_always_raises(n):
     return total
 
 
+# Exceptions with attributes and arguments
+
+
+class CodeError(Exception):
+    def __init__(self, code):
+        self.code = code
+
+
+class DerivedError(CodeError):
+    pass
+
+
+class FullError(Exception):
+    level = 4
+
+    def __init__(self, code, room=3):
+        super().__init__(f"no room for {code}")
+        self.code, self.room = code, room
+
+
+class InsufficientError(Exception):
+    def __init__(self, balance, amount):
+        super().__init__("insufficient funds")
+        self.balance, self.amount = balance, amount
+
+    def short(self):
+        return self.amount - self.balance
+
+    @property
+    def twice(self):
+        return 2 * self.short()
+
+
+class Account:
+    def __init__(self, balance):
+        self.balance = balance
+
+    def withdraw(self, amount):
+        if amount > self.balance:
+            raise InsufficientError(self.balance, amount)
+        self.balance -= amount
+
+
+def of_an_account(n):
+    account, short = Account(10), 0
+    for k in range(n):
+        try:
+            account.withdraw(k * n)
+        except InsufficientError as e:
+            short += e.amount - e.balance + e.short() * 10 + e.twice * 100 + len(e.args) * len(str(e))
+    return account.balance, short
+
+
+def of_several_classes(n):
+    log = 0
+    for i in range(n + 2):
+        try:
+            if i == 0:
+                raise DerivedError(n)
+            if i == 1:
+                raise FullError(0)
+            if i == 2:
+                raise FullError(n, room=n * 2)
+            if i == 3:
+                raise ValueError(i, n)
+            log += [1, 2, 3].index(n)
+        except CodeError as e:
+            log += e.code
+        except FullError as e:
+            log += 10 * e.room + e.level
+        except ValueError:
+            log += 1000
+        finally:
+            log += 7
+        try:
+            if i % 2:
+                raise CodeError(i)
+            raise FullError(i)
+        except (CodeError, FullError) as e:
+            log += e.code * (10 if isinstance(e, FullError) else 3)
+    return log
+
+
+def of_a_recursion(n):
+    def down(k):
+        if k <= 0:
+            raise CodeError(k)
+        try:
+            return down(k - 1)
+        except CodeError as e:
+            if e.code + k == 2:
+                return 50 + e.code
+            raise CodeError(e.code + 1) from e
+
+    try:
+        return down(n)
+    except CodeError as e:
+        return -e.code
+
+
+def of_arguments(n):
+    error = ValueError("made before", 3 * n)
+    found = 0
+    try:
+        if n > 1:
+            raise error
+    except ValueError as e:
+        found = e.args[1] if e.args[0] == "made before" else -1
+    try:
+        try:
+            if n > 2:
+                raise CodeError(code=[n, n + 1])
+        except CodeError as e:
+            first, second = e.code
+            if first == 3:
+                raise
+            found += 10 * second
+    except CodeError as e:
+        found += 1000 * sum(e.code)
+    return found
+
+
+def read_outside_of_a_handler(n):
+    last = None
+    for i in range(n):
+        try:
+            raise CodeError(i)
+        except CodeError as e:
+            last = e
+    return -1 if last is None else last.code
+
+
 PROGRAMS = [
     rows_of_a_lanes_length,
     sums_of_rows,
@@ -191,6 +323,11 @@ PROGRAMS = [
     no_first_item,
     no_first_item_at_all,
     calls_what_always_raises,
+    of_an_account,
+    of_several_classes,
+    of_a_recursion,
+    of_arguments,
+    read_outside_of_a_handler,
 ]
 
 
