@@ -52,7 +52,8 @@ def _asks_for_class(call: ast.Call) -> bool:
 
 def _all_of(kind: type) -> list[type]:
     """A class and all classes derived from it."""
-    return [kind, *(other for derived in kind.__subclasses__() for other in _all_of(derived))]
+    subclasses: list[type] = kind.__subclasses__()
+    return [kind, *(other for derived in subclasses for other in _all_of(derived))]
 
 
 class TryLowering:
@@ -206,24 +207,26 @@ class TryLowering:
 
     def _handle_each(self, node: ast.ExceptHandler, kept: Handled, names: tuple[str, ...] | None, after: str) -> None:
         """Lower a handler that reads parts of the exception, once for each class that it may have."""
-        looks_at, name = self.function.looks_at, node.name
+        looks_at = self.function.looks_at
         numbers = looks_at.of(caught_kinds(node, self.function.source, self.function.local))
-        assert name is not None
-        for number in numbers or [None]:
-            other = self.function.blocks.name("not_caught")
-            if number is not None and number != numbers[-1]:
-                this = self.function.blocks.name("except")
-                kind = ast.copy_location(self.function.constant(looks_at.raised[number]), node)
-                failures = ast.copy_location(self.function.constant(self.function.callees.failures), node)
-                test = helper("__hb_caught", [failures, load(kept.failure, node), kind], node)
-                self.function.branch_on(test, this, other, node, f"except {looks_at.raised[number].__name__}")
-                self.function.blocks.start(this, self.function.location(node))
-            caught = literal(None, node) if number is None else load(kept.caught[number], node)
-            self.function.assign(name, helper("__hb_looked_at", [caught, literal(names, node)], node), node)
-            self.function.statements(node.body)
-            if number is not None and number != numbers[-1]:
-                self.function.go(after, node)
-                self.function.blocks.start(other, self.function.location(node))
+        for number in numbers[:-1]:
+            this, other = self.function.blocks.name("except"), self.function.blocks.name("not_caught")
+            kind = ast.copy_location(self.function.constant(looks_at.raised[number]), node)
+            failures = ast.copy_location(self.function.constant(self.function.callees.failures), node)
+            test = helper("__hb_caught", [failures, load(kept.failure, node), kind], node)
+            self.function.branch_on(test, this, other, node, f"except {looks_at.raised[number].__name__}")
+            self.function.blocks.start(this, self.function.location(node))
+            self._handle_one(node, load(kept.caught[number], node), names)
+            self.function.go(after, node)
+            self.function.blocks.start(other, self.function.location(node))
+        self._handle_one(node, load(kept.caught[numbers[-1]], node) if numbers else literal(None, node), names)
+
+    def _handle_one(self, node: ast.ExceptHandler, caught: ast.expr, names: tuple[str, ...] | None) -> None:
+        """Lower a handler for an exception of one class."""
+        assert node.name is not None
+        looked_at = helper("__hb_looked_at", [caught, literal(names, node)], node)
+        self.function.assign(node.name, looked_at, node)
+        self.function.statements(node.body)
 
     def _has_methods(self, node: ast.ExceptHandler, names: Sequence[str]) -> bool:
         """Whether a class that a handler catches has methods or properties of these names, which read other parts."""
