@@ -8,6 +8,7 @@ import numpy as np
 from hlobatch.diagnostics import Location
 from hlobatch.ir.boxed import Boxed
 from hlobatch.ir.types import Leaf, Static, TensorType, Type
+from hlobatch.values.kinds import Kinds
 from hlobatch.values.leaf_types import is_scalar
 
 Side = tuple[Type, Location]
@@ -55,11 +56,13 @@ def _of_structures(side: Side, other: Side, *, is_returned: bool) -> str:
     if is_returned and nothing:
         return "a path that ends without `return` returns None: return a value on every path."
     classes = [_class(type_) for type_, _ in (side, other)]
-    if None not in classes and classes[0] is not classes[1]:
+    if is_returned and classes[0] is not classes[1] and {None, *classes} != {None}:
         return (
-            "a variable holds objects of one class: make one class with a field that tells its kind, which its methods "
-            "ask for; or do in each branch what the object is for."
+            "results are arrays: return the numbers that the object is for, as in `return shape.area()`, and a number "
+            "that tells its class if that matters."
         )
+    if None not in classes and classes[0] is not classes[1]:
+        return "let the attributes that both have be of one type; or do in each branch what the object is for."
     return (
         "give both the same structure: as many items, and no None where there is an array. What grows in a loop "
         "is an array of fixed size, as in `x = x.at[i].set(…)`."
@@ -67,7 +70,9 @@ def _of_structures(side: Side, other: Side, *, is_returned: bool) -> str:
 
 
 def _class(type_: Type) -> type | None:
-    """The class of a variable that holds objects of the user's; else None."""
+    """The class of a variable that holds objects of the user's, or that of ``Kinds`` for several; else None."""
+    if isinstance(type_.tensors, Kinds):
+        return Kinds
     kind, about = type_.treedef.node_data() or (None, (dict,))
     return about[0] if kind is Boxed and not issubclass(about[0], dict) else None
 

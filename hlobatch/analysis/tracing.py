@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
+import functools
 import types
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import is_dataclass, replace
@@ -33,7 +34,7 @@ from hlobatch.diagnostics import HloBatchError, UnsupportedSyntaxError
 from hlobatch.ir.boxed import boxes_in, leaves_of
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.code import Code, equation_primitives
-from hlobatch.ir.names import unsplit
+from hlobatch.ir.names import is_at_place, is_of_one_kind, unsplit
 from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.types import Leaf, Static, TensorType, Type, rebuilt
 from hlobatch.ir.walk import around, walked
@@ -43,6 +44,7 @@ from hlobatch.values.boxes import boxed
 from hlobatch.values.draws import GENERATORS, generators_of, is_users_class, names_of
 from hlobatch.values.facts import BoundAnew, Changes, Learned, NotYet, Site, Tried, counted_in_vain, of_code, tell
 from hlobatch.values.identity import Identity, identity_of, noting
+from hlobatch.values.kinds import Statement, asking
 from hlobatch.values.lane_failures import watched_alone
 from hlobatch.values.leaf_types import leaf_type, widened_leaf
 
@@ -198,15 +200,15 @@ def _traced(
     out_types: list[Type] = []
     seen: list[tuple[Identity, bool]] = []
     arrays: list[Any] = []
+    here = _statement(op)
 
     def on_tensors(*tensors: Any) -> list[Any]:
         values = rebuilt(tensors, in_types)
         states = [_parts_of(t) for t in in_types]
-        is_known = not any(type_.tensor_leaves for type_ in in_types)
-        code = watched_alone(op.function, op.location, _operands_before(op), learned, is_known=is_known)
-        outside = _outside(op, in_types, values)
+        code, outside = _watched(op, in_types, learned), _outside(op, in_types, values)
         with unchanged(outside, arrays_are_copied=arrays_are_copied) as found, as_they_mean(found.classes):
-            given_back, results, with_flags = optional.run(code, values, identities.see)
+            with asking(here):
+                given_back, results, with_flags = optional.run(code, values, functools.partial(_see, here))
             if is_in_vain:
                 raise AskedTooEarlyError
             _check_unchanged(op, states)
@@ -244,6 +246,36 @@ def _traced(
     )
     _check_effects(op, function)
     return function, seen[-1][1]
+
+
+def _watched(op: PrimOp, in_types: Sequence[Type], learned: list[tuple[Site, Any]]) -> Callable[..., Any]:
+    """The code of an operation, which notes its failures; ``learned`` is as in ``watched_alone``."""
+    return watched_alone(
+        op.function,
+        op.location,
+        _operands_before(op),
+        learned,
+        is_known=not any(type_.tensor_leaves for type_ in in_types),
+        is_of_one_kind=any(is_of_one_kind(user_name(name)) for name in op.vars_in),
+    )
+
+
+def _statement(op: PrimOp) -> Statement:
+    """The statement of an operation."""
+    read_at = op.read_at if len(op.read_at) == len(op.vars_in) else [op.location] * len(op.vars_in)
+    return Statement(op.location, [_of_user(name) for name in op.vars_in], read_at)
+
+
+def _of_user(variable: str) -> str:
+    """The name of a variable that stands in the user's code, or of the value at a place in it; empty if neither."""
+    name = user_name(variable)
+    return "" if name.startswith("$") and not is_at_place(name) else name
+
+
+def _see(here: Statement, operands: list[Any]) -> None:
+    """Note the operands of a statement before it is traced."""
+    here.receive(operands)
+    identities.see(operands)
 
 
 def _jaxpr(function: Callable[..., list[Any]], avals: Sequence[Aval]) -> Any:

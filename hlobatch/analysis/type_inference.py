@@ -55,6 +55,7 @@ from hlobatch.values.type_join import (
     as_number,
     is_pattern,
     join,
+    makes_kinds,
 )
 
 Place = tuple[str, str]
@@ -452,9 +453,11 @@ class _Inferrer:
         adopt = caller.name != MAIN and self.calls.is_recursive(callee.name)
         for parameter, argument in zip(callee.vars_in, op.vars_in, strict=True):
             type_, old = self.found.types[argument], self.found.types.get(parameter)
-            optional = _is_named(argument, self.optional) or any(
+            optional: bool | None = _is_named(argument, self.optional) or any(
                 differs_by_lane(t) for t in (type_, old) if t is not None
             )
+            if old is not None and old != type_ and makes_kinds(old, type_):
+                optional = None  # each kind has a copy of the function
             try:
                 self._flow(parameter, type_, op.location, widen=adopt and type_ != old, optional=optional)
             except BatchTypeError as error:
@@ -476,14 +479,24 @@ class _Inferrer:
                 self._flow(name, self.found.types[result], op.location)
         return True
 
-    def _flow(self, name: str, type_: Type, location: Location, *, widen: bool = False, optional: bool = False) -> None:
-        """Join a type into a variable; if its type changed, the blocks that read it have to be visited again."""
+    def _flow(
+        self, name: str, type_: Type, location: Location, *, widen: bool = False, optional: bool | None = False
+    ) -> None:
+        """Join a type into a variable; if its type changed, the blocks that read it have to be visited again.
+
+        Args:
+            name: The variable.
+            type_: The type.
+            location: Where the variable is given a value of the type.
+            widen: Whether Python numbers become arrays.
+            optional: Whether None and a value have a join; None if not even for a variable that may be None.
+        """
         if self.growing:
             type_ = _grown(type_, self.growing.get(unsplit(name), ()), location)
         if name in self.results:  # results are arrays
             type_ = Type(jax.tree.map(as_number, type_.tensors, is_leaf=is_pattern))
         old, joined = self.found.types.get(name), widened(type_) if widen or name in self.results else type_
-        optional = optional or _is_named(name, self.optional)
+        optional = optional is not None and (optional or _is_named(name, self.optional))
         try:
             new = joined if old is None else self._joined(name, old, joined, optional)
             for other in [type_, *(other for _, other in self.origins[name] if new != old)]:

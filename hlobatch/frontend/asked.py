@@ -29,7 +29,8 @@ from hlobatch.frontend.nested import Template
 from hlobatch.frontend.source import Source
 from hlobatch.ir.ops import Op, PrimOp
 from hlobatch.ir.program import Function
-from hlobatch.values.facts import Copy, Fact, Learned, Site, tell
+from hlobatch.values.facts import Copy, Fact, Learned, MayBeNone, Site, tell
+from hlobatch.values.kinds import OfKinds
 
 MOST_KEPT: Final = 8
 """Most versions of a function that are kept."""
@@ -60,6 +61,10 @@ class Questions:
 
 def _of(kind: type, site: Site, callees: Callees) -> Any:
     return callees.facts.of(kind, site)
+
+
+def _makes_several(callees: Callees) -> bool:
+    return len(callees.classes) > 1
 
 
 def _has(kind: type, callees: Callees) -> bool:
@@ -168,6 +173,11 @@ class Asking:
     def makes(self, kind: type) -> None:
         """Note that the program makes objects of a class."""
         self._ask(lambda callees: callees.makes(kind))
+
+    @property
+    def has_kinds(self) -> bool:
+        """Whether a variable may hold objects of several classes."""
+        return self.facts.has(MayBeNone) or self.facts.has(OfKinds) or self._ask(_makes_several)
 
     def method(self, name: str) -> Calls | None:
         """The function that a method call means, as far as its name alone tells; else None."""

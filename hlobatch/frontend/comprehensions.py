@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from hlobatch.frontend.scopes import target_names
 from hlobatch.frontend.written import Part, written
+from hlobatch.ir.names import AT_PLACE
 
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 _Loop = tuple[ast.expr, ast.expr, list[ast.expr]]
@@ -66,10 +67,17 @@ def loops_of(node: Comprehension, fresh: Callable[[str], str]) -> tuple[list[_Lo
     loops: list[_Loop] = []
     for generator in node.generators:
         iterable = renamed(generator.iter, names)
-        names = {**names, **{name: fresh(name) for name in target_names(generator.target)}}
+        names = {**names, **{name: _stable(name, generator.target, fresh) for name in target_names(generator.target)}}
         conditions = [renamed(condition, names) for condition in generator.ifs]
         loops.append((renamed(generator.target, names), iterable, conditions))
     return loops, names
+
+
+def _stable(name: str, target: ast.expr, fresh: Callable[[str], str]) -> str:
+    """A name for a comprehension's own variable, about which facts may be: it is the same in each build."""
+    if not hasattr(target, "lineno"):
+        return fresh(name)
+    return f"{fresh('').rstrip('0123456789')}{AT_PLACE}{target.lineno}_{target.col_offset}_{name.lstrip('_')}"
 
 
 def nested(

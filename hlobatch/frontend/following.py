@@ -38,6 +38,7 @@ from hlobatch.prelude import is_of_prelude, standing_for
 from hlobatch.prelude.jax import slopes
 from hlobatch.values.facts import Learned, Site
 from hlobatch.values.identity import changes_chosen
+from hlobatch.values.kinds import Kinds, any_of_kinds, asked
 from hlobatch.values.lane_failures import count_of_failures, in_trial, is_of_raise, is_of_tracing
 from hlobatch.values.optional import any_optional
 
@@ -165,6 +166,7 @@ def follow(site: Site, function: Any, /, *args: Any, **kwargs: Any) -> Any:
     if (
         is_followed_at_once(target.function)
         or any_optional((args, kwargs))
+        or any_of_kinds((_held_by(function), args, kwargs))
         or prints(function.template.source.function if isinstance(function, Closure) else target.function)
         or (isinstance(function, Closure) and function.template.is_followed)
     ):
@@ -173,6 +175,32 @@ def follow(site: Site, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         return drawn(site, target, function, args, kwargs)
     with in_trial():
         return _traced_call(site, target, function, args, kwargs)
+
+
+def _held_by(function: Any) -> Any:
+    """The values that a function has beside its arguments."""
+    if isinstance(function, functools.partial):
+        return function.args, function.keywords, _held_by(function.func)
+    return function.values if isinstance(function, Closure) else getattr(function, "__self__", None)
+
+
+def check_method(site: Site, expected: Calls, name: str | None, value: Any) -> None:
+    """Check that a call means a function for the object whose method it calls.
+
+    Args:
+        site: The place of the call.
+        expected: The function.
+        name: The name of the method; None if the object itself is called.
+        value: The object.
+
+    Raises:
+        Learned: It means another function, or one for each of several kinds of objects.
+    """
+    if isinstance(value, Kinds):
+        asked(value)
+    target = called(value if name is None else getattr(value, name, None))
+    if target is not None and target != expected:
+        raise Learned(site, target)
 
 
 def _made(site: Site, target: Calls, kind: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -53,7 +53,7 @@ from hlobatch.frontend.rewriting.memoized import memoized
 from hlobatch.frontend.source import MISSING, ONE_AT_A_TIME, Source
 from hlobatch.frontend.syntax import assigned, helper
 from hlobatch.ir.effects import lane_print
-from hlobatch.values import lane_failures, optional
+from hlobatch.values import lane_failures, narrowing, optional
 from hlobatch.values.identity import fresh
 
 HELPERS: Final = {
@@ -93,6 +93,7 @@ HELPERS: Final = {
     "__hb_differentiated": differentiated.differentiated,
     "__hb_follow_in_turns": generators.follow_in_turns,
     "__hb_iterated": generators.iterated,
+    "__hb_check_method": following.check_method,
     "__hb_follow": following.follow,
     "__hb_spread": starred.spread,
     "__hb_memoized": memoized,
@@ -111,6 +112,8 @@ HELPERS: Final = {
     "__hb_part_to_change": stores.part_to_change,
     "__hb_put": stores.put,
     "__hb_put_back": stores.put_back,
+    "__hb_is_of_kind": narrowing.is_of_kind,
+    "__hb_of_kind": narrowing.of_kind,
     "__hb_kept": batched_builtins.kept,
     "__hb_known": python_numbers.known,
     "__hb_isinstance": python_numbers.is_instance,

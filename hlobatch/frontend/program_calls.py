@@ -19,7 +19,7 @@ from hlobatch.frontend import builtins as batched_builtins
 from hlobatch.frontend import iterators
 from hlobatch.frontend.callees import Called, Callee, changed_default
 from hlobatch.frontend.changes import GivesBack, rebinding
-from hlobatch.frontend.following import MAKE
+from hlobatch.frontend.following import MAKE, Calls
 from hlobatch.frontend.guesses import Expected, tried
 from hlobatch.frontend.nested import Default
 from hlobatch.frontend.operands import operands_of, with_operands
@@ -53,6 +53,7 @@ class CallLowering:
         self._check_defaults(callee, bound, node)
         bound = self._apart(callee, bound, node)
         arguments = self._evaluated(callee, bound, self._captured(node, called), node, called.expected)
+        self._check_method(called, arguments, node)
         changed = self._taken_back(callee, arguments, node)
         names = [self.function.variable(self.function.as_variable(value, node)) for value in arguments.values()]
         received = self._received(callee, result, [name for name, _ in changed])
@@ -70,6 +71,20 @@ class CallLowering:
         if received != result:
             self.function.assign(result, load(received, node), node)
         return result
+
+    def _check_method(self, called: Called, arguments: Mapping[str, ast.expr], node: ast.Call) -> None:
+        """Emit a check that the object whose method is called is of the class that it was of when this was learned."""
+        fact = self.function.callees.facts.of(Calls, self.function.site(node))
+        if fact is None or called.receiver not in ("__self__", "itself") or not self.function.callees.has_kinds:
+            return
+        name = node.func.attr if called.receiver == "__self__" and isinstance(node.func, ast.Attribute) else None
+        if called.receiver == "__self__" and (name is None or is_of_base(node.func)):
+            return
+        given = [self.function.constant(value) for value in (self.function.site(node), fact, name)]
+        check = helper("__hb_check_method", [*given, next(iter(arguments.values()))], node)
+        self.function.primitive(
+            [ast.copy_location(ast.Expr(check), node)], [], node, self.function.source.text(node.func), tests=True
+        )
 
     def _make(self, node: ast.Call, called: Called, result: str) -> str:
         """Emit the call of a class: of its ``__init__`` or ``__post_init__`` on a new object, which is the result."""
@@ -277,6 +292,14 @@ class CallLowering:
         indices = (literal(i, node) for i in range(len(signature.parameters)))
         items = (ast.copy_location(ast.Subscript(found, index, ast.Load()), node) for index in indices)
         return dict(zip(signature.parameters, items, strict=True))
+
+
+def is_of_base(function: ast.expr) -> bool:
+    """Whether a method is that of a base class, as in ``super().method``."""
+    match function:
+        case ast.Attribute(ast.Call(ast.Name("super"))):
+            return True
+    return False
 
 
 def is_starred(node: ast.Call) -> bool:

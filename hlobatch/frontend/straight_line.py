@@ -35,6 +35,7 @@ from hlobatch.frontend.scopes import HELPER, local_names, names_before, with_par
 from hlobatch.frontend.source import MISSING, Source
 from hlobatch.frontend.support import refusal
 from hlobatch.frontend.syntax import assigned, helper, load, spread
+from hlobatch.ir.names import AT_PLACE
 from hlobatch.ir.ops import BranchOp, GotoOp, PrimOp
 from hlobatch.values.facts import Changes, Site, of_code, of_function
 from hlobatch.values.lane_failures import PROGRAM, CanFail, Careful, Caught
@@ -43,7 +44,7 @@ TEMPORARY: Final = "_hb_"
 """Prefix of variables that the user cannot have written."""
 _SITE = re.compile(rf"{HELPER}constant\d+, ")
 """The site of a call in the text of code, as the first argument of the call that replaces it."""
-_AT_A_PLACE: Final = f"{TEMPORARY}at_"
+_AT_A_PLACE: Final = f"{TEMPORARY}{AT_PLACE}"
 WHOLE: Final = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 """Code that runs as a whole while it is traced, unless the program itself carries out a call in it."""
 _LITERAL = (bool, int, float, complex, str, types.NoneType)
@@ -71,6 +72,8 @@ class StraightLineLowering(abc.ABC):
         self.path: tuple[int, ...] = ()
         self.drawn: tuple[Any, ...] = ()  # the generators whose statements are being lowered, the innermost last
         self.in_turns = set[Site]()  # calls of generators whose loops may change what the generator reads
+        self.changed_in_place = set[str]()
+        self.copies = 1  # of the statement that is being lowered, for kinds of objects
         self.constants: dict[str, Any] = {}
         self._temporaries = 0
         self._functions: dict[int, ast.expr] = {}  # called functions by id: an attribute among them reads no property
@@ -297,6 +300,7 @@ class StraightLineLowering(abc.ABC):
     def changes_own(self, name: str) -> None:
         """Note that a function changes a parameter or a closure variable in place through a call."""
         callee = self.callee
+        self.changed_in_place.add(name)
         parameters = callee.source.signature.parameters
         if name in callee.given_back or name in callee.changes:
             return

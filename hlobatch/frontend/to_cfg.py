@@ -27,6 +27,7 @@ from hlobatch.diagnostics import HloBatchError, UnsupportedSyntaxError
 from hlobatch.frontend import by_place, iterators
 from hlobatch.frontend.asked import Asking
 from hlobatch.frontend.assignments import AssignmentLowering, outside
+from hlobatch.frontend.by_kind import for_each_kind
 from hlobatch.frontend.callees import BATCH_MARK, Callee, is_sync, static_value
 from hlobatch.frontend.changes import objects_changed
 from hlobatch.frontend.conditions import called_on_each
@@ -100,6 +101,8 @@ class FunctionLowering(FailingLowering):
             statement, *body = body
             if self.callees.facts.has(AnotherName):
                 statement, body = by_place.of_name(self, statement, body) or (statement, body)
+            if for_each_kind(self, statement):
+                continue
             with self.by_steps(statement):
                 self.statement(statement)
 

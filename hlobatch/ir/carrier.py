@@ -53,11 +53,11 @@ def _refusal(name: str) -> Callable[..., Any]:
     return refuse
 
 
-_ASKED: Final = (
+ASKED: Final = (
     *BINARY,
     *(f"r{name}" for name in BINARY),
     *(f"i{name}" for name in BINARY if name != "divmod"),
     *(*COMPARISONS, *UNARY, *_NUMBERS, *_TEXTS, *_ITEMS, *_OTHERS),
 )
-for _name in _ASKED:
+for _name in ASKED:
     setattr(Carrier, f"__{_name}__", _refusal(_name))

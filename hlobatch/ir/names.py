@@ -67,12 +67,36 @@ def at_a_loop(name: str, line: int, column: int) -> str:
     return f"{name}_at_{line}_{column}"
 
 
+AT_PLACE: Final = "at_"
+"""Prefix, behind that of temporaries, of a variable for the value at a place in the user's code."""
+
+
+def is_at_place(name: str) -> bool:
+    """Whether a name, as in a program, is that of a value at a place in the user's code."""
+    return name.startswith(f"${AT_PLACE}")
+
+
+def of_one_kind(name: str, line: int, column: int, kind: int) -> str:
+    """A name for a variable, in the statement at a place, in the lanes in which its object is of one kind."""
+    place = f"{AT_PLACE}{line}_{column}_"
+    known = _OF_ONE_KIND.match(name)
+    if known is None or not name.startswith(place):
+        return f"{place}{kind}_of_{as_written(name)}"
+    return f"{known[0].removesuffix('of_')}{kind}_of_{name[known.end() :]}"
+
+
+def is_of_one_kind(name: str) -> bool:
+    """Whether a name was made by ``of_one_kind``."""
+    return _OF_ONE_KIND.match(name) is not None
+
+
 def as_written(name: str) -> str:
-    """The name that the user gave a variable, for messages: without the place of a loop."""
-    return _PLACE.sub("", name)
+    """The name that the user gave a variable, for messages: without the place of a loop or of a statement."""
+    return _OF_ONE_KIND.sub("", _PLACE.sub("", name))
 
 
 _PLACE: Final = re.compile(r"_at_\d+_\d+$")
+_OF_ONE_KIND: Final = re.compile(rf"^\$?{AT_PLACE}(\d+_)+of_")
 
 
 def unsplit(variable: str) -> str:

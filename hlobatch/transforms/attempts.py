@@ -28,6 +28,7 @@ from hlobatch.ir.program import Program
 from hlobatch.ir.types import Type
 from hlobatch.transforms.pipeline import specialized_program
 from hlobatch.values.facts import Facts, Grows, Learned, LoopSite, Site, Turns
+from hlobatch.values.kinds import OfKinds
 
 MOST_FACTS: Final = 2_000
 """Facts after which building is given up: a function that makes ever new functions would go on forever."""
@@ -163,8 +164,11 @@ def _check_that_it_ends(rounds: int, facts: Facts, program: Program) -> None:
         )
 
 
-def _known(facts: Facts, site: Site, fact: object) -> AnotherName | Overloaded | None:
+def _known(facts: Facts, site: Site, fact: object) -> AnotherName | Overloaded | OfKinds | None:
     """The fact that had been known of a site, where one that was learned says no more; None if it does."""
+    if isinstance(fact, OfKinds):
+        kinds = facts.of(OfKinds, site)
+        return kinds if kinds is not None and fact.joined(kinds) == kinds else None
     if isinstance(fact, Overloaded):
         return facts.of(Overloaded, site)
     known = facts.of(AnotherName, site) if isinstance(fact, AnotherName) else None

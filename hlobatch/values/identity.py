@@ -30,6 +30,7 @@ from hlobatch.ir.patterns import opened, parts_of
 from hlobatch.ir.value import is_value
 from hlobatch.ir.walk import walked
 from hlobatch.values.boxes import attributes_of, is_boxable
+from hlobatch.values.kinds import Kinds
 
 Path = tuple[int, ...]
 """Child positions on the way from a value to a part of it."""
@@ -90,6 +91,14 @@ def has_changed(value: Any) -> None:
         notes.changed.append(value)
 
 
+def is_as_before(value: Any) -> None:
+    """Note that an operand has not changed, though its children are other objects of the trace."""
+    if (notes := _notes.get()) is not None:
+        notes.given = [
+            (node, part, (children_of(value) or []) if part is value else before) for node, part, before in notes.given
+        ]
+
+
 def fresh(value: Any) -> Any:
     """The value, noted to be new in Python, with all its parts, even if JAX reuses the object."""
     if (notes := _notes.get()) is not None:
@@ -115,11 +124,14 @@ def moved(new: Any, *rows: Any) -> None:
 def _stands_for(new: Any, values: Sequence[Any], *, holds_all: bool = False, are_rows: bool = False) -> None:
     if (notes := _notes.get()) is None:
         return
-    parts = [dict(mutable_parts(value)) for value in values]
+    parts = collections.defaultdict[Path, list[Any]](list)
+    for value in values:
+        for path, part in mutable_parts(value):
+            parts[path].append(part)
     for path, part in mutable_parts(new):
         if are_rows and getattr(part, "ndim", None) == 1:
             continue
-        alike = [each[path] for each in parts if path in each]
+        alike = parts.get(path, [])
         is_now(part, *alike)
         notes.chosen.append((part, children_of(part) or []))
         if holds_all:
@@ -308,7 +320,14 @@ def _items(part: Any, notes: _Notes, around: frozenset[int] = frozenset()) -> It
 
 
 def mutable_parts(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """The parts of a value that can change: containers, and arrays with dimensions."""
+    """The parts of a value that can change: containers, and arrays with dimensions.
+
+    An object of one of several kinds is at the path of the variable, whichever its kind.
+    """
+    if isinstance(value, Kinds):
+        for one in value.hb_parts:
+            yield from mutable_parts(one, path)
+        return
     if is_value(value) and value.hb_inside is not value:
         yield from mutable_parts(value.hb_inside, path)
         return
@@ -349,6 +368,11 @@ def parts_of_type(tree: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
     if isinstance(tree, Maybe):
         yield (*path, -1), tree.is_there
         yield from parts_of_type(tree.value, path)
+        return
+    if isinstance(tree, Kinds):
+        yield (*path, -1), tree.hb_tag
+        for one in tree.hb_parts:
+            yield from parts_of_type(one, path)
         return
     yield path, tree
     for index, child in enumerate(parts_of(tree)):

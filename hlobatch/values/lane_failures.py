@@ -16,6 +16,7 @@ import contextlib
 import contextvars
 import dis
 import functools
+import re
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -27,6 +28,7 @@ import jax.numpy as jnp
 from hlobatch._jax import this_trace
 from hlobatch.diagnostics import BatchTypeError, HloBatchError, IntegerOverflowError, Location, is_internal
 from hlobatch.prelude import is_of_prelude
+from hlobatch.values.carriers import in_words
 from hlobatch.values.facts import Learned, NotYet, Site, of_code, of_function
 from hlobatch.values.optional import in_any_case, is_any_optional, optional
 
@@ -165,6 +167,7 @@ def watched_alone(
     learned: list[tuple[Site, Any]],
     *,
     is_known: bool,
+    is_of_one_kind: bool,
 ) -> Callable[..., Any]:
     """A function that runs a statement, to be traced, and notes its failures.
 
@@ -175,6 +178,7 @@ def watched_alone(
             None if it has no value then. If the statement is tested for failures, the last result is its status.
         learned: A list to which the fact is added that it can fail in a way that it is not tested for yet.
         is_known: Whether all its operands are known, so that an exception of Python's is that of each lane.
+        is_of_one_kind: Whether it is a copy for one kind of object, so that a lane has that kind if it gets there.
     """
     is_compiled = "__hb_" in getattr(function, "__qualname__", "")
 
@@ -190,6 +194,10 @@ def watched_alone(
             if not is_known or isinstance(error, HloBatchError) or not isinstance(error, watched.wanted):
                 raise
             return watched.failed((type(error), error.args), without(values))
+        except (AttributeError, TypeError) as error:
+            if not is_of_one_kind or not is_pythons(error) or not _OF_ITS_KIND.search(str(error)):
+                raise
+            return watched.failed((type(error), (in_words(str(error)),)), without(values))
 
     def run(*values: Any) -> Any:
         with within(place) as watched:
@@ -204,6 +212,12 @@ def watched_alone(
         return given
 
     return run
+
+
+_OF_ITS_KIND: Final = re.compile(
+    r"has no attribute|is not (callable|iterable|subscriptable)|has no len|unsupported operand|not supported between"
+)
+"""Messages of Python's where an object has no such method."""
 
 
 def wants(kinds: tuple[type[BaseException], ...], has_try: bool, is_careful: bool) -> None:

@@ -33,6 +33,7 @@ from hlobatch.ir.types import number_kind
 from hlobatch.values.boxes import attributes_of, boxed, is_boxable
 from hlobatch.values.carriers import in_words
 from hlobatch.values.identity import is_one_of
+from hlobatch.values.kinds import Kinds, kind_of_value, made
 from hlobatch.values.lane_failures import fails, is_pythons, surely_fails, where
 from hlobatch.values.number_tables import NUMBERS, from_table, numbers, together
 from hlobatch.values.optional import (
@@ -252,7 +253,26 @@ def _chosen(values: Sequence[Any], index: Any) -> Any:
         ring: Any = KINDS[list]
         if all(type(value) in (list, ring) for value in values):
             return ring.one_of(values, index)
+        if (found := _of_kinds(values, index)) is not None:
+            return found
     return choice_of(values, index)
+
+
+def _of_kinds(values: Sequence[Any], index: Any) -> Kinds | None:
+    """The value at an index, where values are objects of several kinds; None if they are no such."""
+    given = [value.hb_parts if isinstance(value, Kinds) else (value,) for value in values]
+    found = dict[Any, dict[int, Any]]()
+    for place, own in enumerate(given):
+        for part in own:
+            found.setdefault(kind_of_value(part), {})[place] = part
+    is_any = any(isinstance(value, Kinds) or is_boxable(value) or hasattr(value, "_fields") for value in values)
+    if None in found or not is_any or len(found) < 2:
+        return None
+    kinds = list(found)
+    tables = [jnp.asarray(np.array([kinds.index(kind_of_value(part)) for part in own], np.int32)) for own in given]
+    tags = [table[value.hb_tag if isinstance(value, Kinds) else 0] for table, value in zip(tables, values, strict=True)]
+    parts = [[own.get(place, next(iter(own.values()))) for place in range(len(values))] for own in found.values()]
+    return made(Kinds(jnp.stack(tags)[index], [chosen(own, index) for own in parts]))
 
 
 def _is_leaf(value: Any) -> bool:

@@ -34,6 +34,8 @@ from hlobatch.ir.growing import Growing
 from hlobatch.ir.maybe import Maybe
 from hlobatch.values.boxes import attributes_of, boxed, is_boxable
 from hlobatch.values.facts import Learned, MayBeNone
+from hlobatch.values.kinds import Kinds
+from hlobatch.values.kinds import asked as asked_by_kind
 
 _given: contextvars.ContextVar[dict[int, Maybe]] = contextvars.ContextVar("hlobatch_optional")
 """By id, the objects that the code being traced was given in place of a ``Maybe``."""
@@ -58,7 +60,13 @@ def is_optional(part: Any) -> bool:
 
 
 def alternatives(value: Any) -> Choice | Maybe | None:
-    """The value, if lanes have one of several objects or None; None for any other value."""
+    """The value, if lanes have one of several objects or None; None for any other value.
+
+    Raises:
+        Learned: It is an object of one of several kinds, for each of which the statement has to be lowered.
+    """
+    if isinstance(value, Kinds):
+        asked_by_kind(value)
     return value if isinstance(value, Choice) else optional(value)
 
 

@@ -22,6 +22,7 @@ from hlobatch.ir.maybe import Maybe
 from hlobatch.ir.patterns import INSIDE, are_alike, parts_of, remade
 from hlobatch.ir.types import Leaf, Static, TensorType, Type, is_leaf
 from hlobatch.typing import DType
+from hlobatch.values.kinds import Kinds
 from hlobatch.values.leaf_types import is_scalar, widened_leaf
 from hlobatch.values.one_of import OneOf
 
@@ -81,9 +82,7 @@ def join(left: Type, right: Type, *, optional: bool = False) -> Type:
     if left == right:
         return left
     if left.grows or right.grows:
-        sides = left.tensors, right.tensors
-        left = Type(remade(lambda one, other: _aligned(one, other, one), *sides))
-        right = Type(remade(lambda other, one: _aligned(one, other, other), *sides[::-1]))
+        left, right = map(Type, _both_aligned(left.tensors, right.tensors))
     try:
         return _join_patterns(left, right)
     except DisagreementError as reason:
@@ -98,6 +97,38 @@ def join(left: Type, right: Type, *, optional: bool = False) -> Type:
         if not optional:
             raise NoneError(str(reason)) from None
         return joined
+
+
+def makes_kinds(left: Type, right: Type) -> bool:
+    """Whether the join of two types has an object of one of several kinds where neither of them has."""
+    try:
+        joined = join(left, right, optional=True)
+    except DisagreementError:
+        return False
+    return _kinds_in(joined) > max(map(_kinds_in, (left, right)))
+
+
+def _kinds_in(type_: Type) -> int:
+    """The number of parts of a type that are objects of one of several kinds."""
+    pending, found = [type_.tensors], 0
+    while pending:
+        part = pending.pop()
+        found += isinstance(part, Kinds)
+        pending += [] if is_leaf(part) else parts_of(part)
+    return found
+
+
+def _both_aligned(left: Any, right: Any) -> tuple[Any, Any]:
+    """Two patterns, with containers that grow in both where they do in one."""
+    return (
+        remade(lambda one, other: _aligned(one, other, one), left, right),
+        remade(lambda other, one: _aligned(one, other, other), right, left),
+    )
+
+
+def _of_one_kind(left: Any, right: Any) -> Any:
+    """The join of two patterns of one kind of object."""
+    return remade(_above, *_both_aligned(left, right))
 
 
 def _aligned(left: Any, right: Any, own: Any) -> Any:
@@ -133,6 +164,8 @@ def _above(left: Any, right: Any) -> Any:
         joined = kind.hb_join(left, right, functools.partial(remade, _above), _beside_none)
         if joined is not NotImplemented:
             return joined
+    if (joined := Kinds.hb_join(left, right, _of_one_kind, _bounded)) is not NotImplemented:
+        return joined
     if is_leaf(left) and is_leaf(right):
         return _join_leaves(left, right)
     if not are_alike(left, right):
@@ -142,23 +175,32 @@ def _above(left: Any, right: Any) -> Any:
 
 def _beside_none(value: Any) -> Any:
     """The type of a value that may be None, with numbers as tensors."""
-    leaves = jax.tree.leaves(value, is_leaf=is_leaf)
-    depth = _depth(value)
-    if depth > MOST_INSIDE or (depth >= LEAST_INSIDE_OF_A_TREE and len(leaves) > MOST_LEAVES_OF_A_TREE):
-        raise EndlessError("one holds a value or None, that another, and so on without end")
+    leaves = jax.tree.leaves(_bounded(value), is_leaf=is_leaf)
     if not leaves or not all(is_scalar(leaf) or (isinstance(leaf, TensorType) and not leaf.is_key) for leaf in leaves):
         raise DisagreementError("there is nothing that can stand for None")
     return jax.tree.map(widened_leaf, value, is_leaf=is_leaf)
 
 
+def _bounded(value: Any) -> Any:
+    """A type that is None, or of another kind, in some lanes.
+
+    Raises:
+        EndlessError: Such types are nested in it too deeply.
+    """
+    depth, size = _depth(value), len(jax.tree.leaves(value, is_leaf=is_leaf))
+    if depth > MOST_INSIDE or (depth >= LEAST_INSIDE_OF_A_TREE and size > MOST_LEAVES_OF_A_TREE):
+        raise EndlessError("one holds a value or None, that another, and so on without end")
+    return value
+
+
 def _depth(pattern: Any) -> int:
-    """How deeply values that may be None are nested in a pattern."""
-    return isinstance(pattern, Maybe) + max(map(_depth, parts_of(pattern)), default=0)
+    """How deeply values that may be None, or of several kinds, are nested in a pattern."""
+    return isinstance(pattern, (Maybe, Kinds)) + max(map(_depth, parts_of(pattern)), default=0)
 
 
 def is_pattern(part: Any) -> bool:
-    """Whether a part of a type is a leaf, or a choice among objects, which takes the place of one."""
-    return is_leaf(part) or isinstance(part, Choice)
+    """Whether a part of a type is a leaf, or a choice among objects or kinds, which takes the place of one."""
+    return is_leaf(part) or isinstance(part, (Choice, Kinds))
 
 
 def as_number(pattern: Any) -> Any:

@@ -24,6 +24,7 @@ from hlobatch.ir.types import Type
 from hlobatch.ir.value import Collection, Value, is_value
 from hlobatch.values.growing_kinds import KINDS, growing
 from hlobatch.values.identity import mutable_parts
+from hlobatch.values.kinds import Kinds
 from hlobatch.values.leaf_types import leaf_type
 from hlobatch.values.lifting import lift
 from hlobatch.values.one_of import OneOf
@@ -51,6 +52,8 @@ SAMPLES: list[tuple[Value, Any]] = [
     (Maybe(jnp.bool_(False), TWO), None),
     (Maybe(jnp.bool_(True), OneOf(ONE, ("", "b"))), "b"),
     (Boxed(Point, ("x", "y"), (ONE, Maybe(jnp.bool_(False), TWO))), Point(1, None)),
+    (Kinds(ONE, (Boxed(Point, ("x", "y"), (ONE, ONE)), TWO)), 2),
+    (Kinds(jnp.int32(0), (Boxed(Point, ("x", "y"), (ONE, TWO)), "b")), Point(1, 2)),
     (Boxed(dict, ("b", "a"), (ONE, (TWO,))), {"b": 1, "a": (2,)}),
     (Boxed(collections.defaultdict, (int, "b"), (ONE,)), collections.defaultdict(int, b=1)),
     (LaneRange(ONE, jnp.int32(5), 2), range(1, 5, 2)),
@@ -115,7 +118,7 @@ def test_python_has_something_in_its_place(value: Value, python: Any) -> None:
 
 @pytest.mark.parametrize(("value", "python"), SAMPLES, ids=IDS)
 def test_it_is_true_where_pythons_is(value: Value, python: Any) -> None:
-    if not isinstance(value, Bits):
+    if not isinstance(value, (Bits, Kinds)):
         assert bool(truth(value)) is bool(python)
         return
     with pytest.raises(hb.HloBatchError):
@@ -136,7 +139,9 @@ def test_a_variable_of_its_type_holds_it_and_what_python_has_in_its_place(value:
     assert jax.tree.structure(again) == jax.tree.structure(value)
     for one, other in zip(jax.tree.leaves(again), jax.tree.leaves(value), strict=True):
         np.testing.assert_array_equal(np.asarray(one), np.asarray(other))
-    if not isinstance(value, (Boxed, LaneRange, Bits)):  # which JAX takes for leaves, or which are made where they are
+    if not isinstance(
+        value, (Boxed, Kinds, LaneRange, Bits)
+    ):  # which JAX takes for leaves, or which are made where they are
         assert in_python(lift(python, held)) == python
 
 
@@ -145,7 +150,7 @@ def test_its_type_beside_none_holds_both_or_is_refused(value: Value, python: Any
     try:
         above = join(type_of(value), Type(None), optional=True)
     except DisagreementError:
-        assert isinstance(value, (Collection, Bits))  # these may be refused
+        assert isinstance(value, (Collection, Bits, Kinds))  # these may be refused
         return
     assert in_python(lift(None, above)) is None
     assert in_python(lift(value, above)) == python

@@ -6,6 +6,7 @@ those that are refused today, and ``programs_report.py`` prints how each fares.
 """
 
 from programs import (
+    classes,
     dynamic,
     environments,
     everyday,
@@ -36,5 +37,6 @@ SUBJECTS = (
     environments,
     everyday,
     lists,
+    classes,
 )
 PROGRAMS: tuple[Program, ...] = tuple(program for subject in SUBJECTS for program in subject.PROGRAMS)

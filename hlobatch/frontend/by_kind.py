@@ -1,0 +1,443 @@
+"""A statement that uses an object whose class differs between lanes -> the statement once for each class.
+
+::
+
+    area = shape.area()        branch "is of kind 0" (%shape), kind, other_kind
+                          ==>  kind:        %circle = prim "of kind 0" (%shape); %area = …; %shape = %circle
+                               other_kind:  %square = prim "of kind 1" (%shape); %area = …; %shape = %square
+
+Each copy is lowered by itself, so that it finds its own methods, and may change its object. An ``if`` or a ``match`` is
+copied with its body: in it, the variable holds an object of the class alone, and tests of the class are decided while
+the program is built. What stands behind the statement sees the classes with which control gets there.
+
+An object that stands in no variable, as in ``shapes[i].area()``, is put into one first.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from hlobatch.diagnostics import HloBatchError, UnsupportedSyntaxError
+from hlobatch.frontend.failing_statements import FailingLowering
+from hlobatch.frontend.nodes import children, located, walk
+from hlobatch.frontend.scopes import with_parts
+from hlobatch.frontend.straight_line import TEMPORARY, WHOLE
+from hlobatch.frontend.syntax import assigned, helper, literal, load
+from hlobatch.ir.names import of_one_kind
+from hlobatch.values.facts import holds
+from hlobatch.values.kinds import HELP, OfKinds, Span, Way
+
+MOST_COPIES: Final = 64
+"""Most copies of one statement, for the kinds of all the objects that it uses."""
+_LOOPS: Final = (ast.For, ast.While)
+_COMPOUND: Final = (ast.If, ast.For, ast.While, ast.Match, ast.With, ast.Try)
+_LEAVES: Final = (ast.Break, ast.Continue)
+_DEFINITIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+def for_each_kind(lowering: FailingLowering, node: ast.stmt) -> bool:
+    """Lower a statement for each kind of object that it uses; False if it uses none, and is still to be lowered.
+
+    Raises:
+        HloBatchError: It cannot be lowered so.
+    """
+    if isinstance(node, _Handover):
+        _hand_over(lowering, node)
+        return True
+    if not lowering.callees.facts.has(OfKinds) or isinstance(node, _DEFINITIONS):
+        return False
+    headers = list(_headers(node))
+    places = [lowering.location(header) for header in headers]
+    about = lowering.callees.facts.about_code(OfKinds)
+    own = places[0].function if places else ""
+    facts = [fact for place, fact in about if place.function == own and any(holds(outer, place) for outer in places)]
+    return bool(facts) and _Copies(lowering, node, headers).lowered(facts)
+
+
+def _headers(node: ast.stmt) -> Iterator[ast.AST]:
+    """The parts of a statement that are evaluated as such, and not as statements in it."""
+    match node:
+        case ast.If(test, _, orelse):
+            yield test
+            if len(orelse) == 1 and isinstance(orelse[0], ast.If):
+                yield from _headers(orelse[0])
+        case ast.While(test):
+            yield test
+        case ast.For(target, iterable):
+            yield target
+            yield iterable
+        case ast.Match(subject, cases):
+            yield subject
+            for case in cases:
+                yield case.pattern
+                if case.guard is not None:
+                    yield case.guard
+        case ast.With(items):
+            yield from (item.context_expr for item in items)
+        case _ if not isinstance(node, _COMPOUND):
+            yield node
+
+
+class _Handover(ast.Assign):
+    """The assignment of one name's value to another, for which no copies are made."""
+
+
+def _hand_over(lowering: FailingLowering, node: _Handover) -> None:
+    """Lower the assignment, behind which a value that was changed in place is the other name's."""
+    (target,), value = node.targets, node.value
+    assert isinstance(target, ast.Name)
+    assert isinstance(value, ast.Name)
+    lowering.primitive([node], [target.id], node, lowering.source.text(value), tests=True)
+    if value.id in lowering.changed_in_place and target.id != value.id:
+        lowering.changes_own(target.id)
+
+
+def _handover(name: str, value: str, node: ast.AST) -> _Handover:
+    """``name = value``, located at ``node``."""
+    return located(_Handover([located(ast.Name(name, ast.Store()), node)], load(value, node)), node)
+
+
+class _Copies:
+    """Lowers the copies of one statement.
+
+    Attributes:
+        lowering: The lowering of the function.
+        node: The statement.
+        headers: The parts of it that are evaluated, as in ``_headers``.
+    """
+
+    def __init__(self, lowering: FailingLowering, node: ast.stmt, headers: Sequence[ast.AST]) -> None:
+        self.lowering, self.node, self.headers = lowering, node, headers
+
+    def lowered(self, facts: Sequence[OfKinds]) -> bool:
+        """Lower the statement with what is known of it; False if nothing concerns it."""
+        found = {node.id: node for header in self.headers for node in walk(header) if isinstance(node, ast.Name)}
+        kinds = dict[tuple[str, Way], tuple[tuple[Any, ...], HloBatchError]]()
+        for fact in facts:
+            for variable, way, own in fact.variables:
+                key = _in_code(variable), way
+                kinds[key] = tuple(dict.fromkeys((*kinds.get(key, ((),))[0], *own))), fact.error
+        known = [(found[name], way, *one) for (name, way), one in kinds.items() if name in found]
+        held = [(operands, fact.error) for fact in facts if (operands := self._held(fact))]
+        if not known and not held:
+            return False
+        match self.node:
+            case ast.While():
+                self.lowering.statements([self._with_test_inside(self.node)])
+            case ast.Match(subject) if not isinstance(subject, ast.Name) or subject.id in _bound_by(self.node):
+                self._with_variables([subject])
+            case _ if known:
+                self._split(*known[0])
+            case _:
+                self._put_into_variables(*held[0])
+        return True
+
+    def _with_test_inside(self, node: ast.While) -> ast.While:
+        """``while test: …`` as ``while True: if test: … else: break``."""
+        if any(True for _ in _leaving(node.orelse)):
+            raise self._refused("a `while` with such a test has a `break` or a `continue` in its `else`", node.test)
+        otherwise = [*node.orelse, located(ast.Break(), node.test)]
+        inside = located(ast.If(node.test, node.body, otherwise), node)
+        return located(ast.While(literal(True, node.test), [inside], []), node)
+
+    # Objects in variables
+
+    def _split(self, name: ast.Name, way: Way, kinds: tuple[Any, ...], error: HloBatchError) -> None:
+        """Emit a copy for each kind of the object to which ``way`` leads from a variable."""
+        lowering, blocks = self.lowering, self.lowering.blocks
+        self._check(name, error)
+        around, after, is_left = lowering.path, blocks.name("after_kinds"), False
+        copies = lowering.copies
+        lowering.copies = copies * len(kinds)
+        if lowering.copies > MOST_COPIES:
+            raise error
+        known = [load(name.id, name), *(located(lowering.constant(value), name) for value in (way, kinds))]
+        for kind in range(len(kinds)):
+            is_last = kind == len(kinds) - 1
+            other = blocks.name("other_kind")
+            if not is_last:
+                own = blocks.name("kind")
+                test = helper("__hb_is_of_kind", [*known, literal(kind, name)], name)
+                lowering.branch_on(test, own, other, name, f"{name.id} is of kind {kind}", tests=True)
+                blocks.start(own, lowering.location(name))
+            alone = f"{TEMPORARY}{of_one_kind(_bare(name.id), name.lineno, name.col_offset, kind)}"
+            self._give(alone, helper("__hb_of_kind", [*known, literal(kind, name)], name), name)
+            lowering.path = (*around, -1 - kind)
+            lowering.statements(_Copy(name.id, alone, kind, bool(lowering.tries)).of(self.node))
+            is_left |= blocks.is_open
+            lowering.go(after, name)
+            if not is_last:
+                blocks.start(other, lowering.location(name))
+        lowering.path, lowering.copies = around, copies
+        if is_left:
+            blocks.start(after, lowering.location(self.node))
+
+    def _give(self, name: str, value: ast.expr, node: ast.expr) -> None:
+        self.lowering.primitive(
+            [assigned(name, value, node)], [name], node, self.lowering.source.text(node), tests=True
+        )
+
+    def _check(self, name: ast.Name, error: HloBatchError) -> None:
+        """Refuse a statement that mentions functions defined inside that use the variable, too."""
+        mentioned = {part.id for part in walk(self.node) if isinstance(part, ast.Name)}
+        scope = self.lowering.scope
+        if any(name.id in scope[function].captured for function in mentioned.intersection(scope)):
+            raise self._refused(
+                f"{name.id!r} holds objects of several classes, and a function that is defined inside uses it, too",
+                name,
+                "pass it to that function as an argument.",
+            ) from error
+
+    def _refused(self, what: str, node: ast.AST, instead: str = HELP) -> UnsupportedSyntaxError:
+        return UnsupportedSyntaxError(what, self.lowering.location(node), help=instead)
+
+    # Objects that are in no variable
+
+    def _held(self, fact: OfKinds) -> list[ast.expr]:
+        """The expressions, in the statement, whose values hold objects of several kinds and are in no variable."""
+        nodes = [node for header in self.headers for node in walk(header) if isinstance(node, ast.expr)]
+        found = [n for n in nodes if not isinstance(n, ast.Name) and self.lowering.location(n) in fact.places]
+        asking = [node for node in nodes if _span_of(node) in fact.spans]
+        found += [one for n in asking for one in _operands(n) if not isinstance(one, (ast.Name, ast.Constant, *WHOLE))]
+        return found
+
+    def _put_into_variables(self, operands: Sequence[ast.expr], error: HloBatchError) -> None:
+        """Lower the statement with some operands computed before it, and before those the calls to their left.
+
+        Raises:
+            HloBatchError: Python may not evaluate one of them.
+        """
+        header = next(header for header in self.headers if any(operands[0] is part for part in walk(header)))
+        if header is not self.headers[0] or isinstance(self.node, ast.While):
+            raise error
+        found = list[ast.expr]()
+        for operand in operands:
+            found += [call for call in _calls_before(header, operand) if not any(call is one for one in found)]
+            found.append(operand)
+        if any(_is_conditional(header, operand) for operand in found):
+            raise error
+        self._with_variables(found)
+
+    def _with_variables(self, operands: Sequence[ast.expr]) -> None:
+        """Lower the statement with a variable in place of each of some operands."""
+        names = dict[int, ast.expr]()
+        for operand in operands:
+            name = self.lowering.temporary_at(operand)
+            self.lowering.statements([assigned(name, operand, operand)])
+            names[id(operand)] = load(name, operand)
+
+        def changed(node: Any) -> Any:
+            return names[id(node)] if id(node) in names else with_parts(node, changed)
+
+        self.lowering.statements([changed(self.node)])
+
+
+def _in_code(variable: str) -> str:
+    """The name in code of a variable with this name in messages."""
+    return f"{TEMPORARY}{variable[1:]}" if variable.startswith("$") else variable
+
+
+def _bare(name: str) -> str:
+    return name.removeprefix(TEMPORARY)
+
+
+def _span_of(node: ast.expr) -> Span | None:
+    if node.end_lineno is None or node.end_col_offset is None:
+        return None
+    return node.lineno, node.col_offset, node.end_lineno, node.end_col_offset
+
+
+def _operands(node: ast.expr) -> list[ast.expr]:
+    """The operands of an expression that it may ask for something."""
+    match node:
+        case ast.Attribute(value) | ast.UnaryOp(_, value):
+            return [value]
+        case ast.Subscript(value, index):
+            return [value, index]
+        case ast.Call(function, arguments, keywords):
+            own = [function.value] if isinstance(function, ast.Attribute) else []
+            return [*own, *arguments, *(keyword.value for keyword in keywords)]
+        case ast.BinOp(left, _, right):
+            return [left, right]
+        case ast.Compare(left, [_], [right]):
+            return [left, right]
+    return []
+
+
+def _calls_before(header: ast.AST, operand: ast.expr) -> Iterator[ast.expr]:
+    """The outermost calls that Python evaluates before an operand."""
+    pending: list[ast.AST] = [header]
+    inside = {id(part) for part in walk(operand)}
+    while pending:
+        node = pending.pop()
+        if node is operand:
+            continue
+        holds_it = any(id(part) in inside for part in walk(node))
+        if isinstance(node, (ast.Call, ast.NamedExpr)) and not holds_it:
+            if (node.lineno, node.col_offset) < (operand.lineno, operand.col_offset):
+                yield node
+            continue
+        pending.extend(children(node)[::-1])
+
+
+def _is_conditional(header: ast.AST, operand: ast.expr) -> bool:
+    """Whether Python evaluates an operand perhaps, or several times, or as it assigns a name."""
+    for node in walk(header):
+        if node is operand:
+            if isinstance(node, ast.NamedExpr):
+                return True
+        elif any(operand is part for part in walk(node)):
+            if isinstance(node, WHOLE) and not _is_iterable_of(node, operand):
+                return True
+            if isinstance(node, ast.expr) and not any(operand is part for part in _first_parts(node)):
+                return True
+    return False
+
+
+def _first_parts(node: ast.AST) -> list[ast.AST]:
+    """All nodes in those operands of an expression that Python evaluates in any case."""
+    match node:
+        case ast.IfExp(test):
+            return walk(test)
+        case ast.BoolOp(_, [first, *_]):
+            return walk(first)
+        case ast.Compare(left, _, [first, *_]):
+            return [*walk(left), *walk(first)]
+    return walk(node)
+
+
+def _is_iterable_of(node: ast.AST, operand: ast.expr) -> bool:
+    """Whether an operand is in the first iterable of a comprehension, which Python evaluates before all else."""
+    generators: list[ast.comprehension] = getattr(node, "generators", [])
+    return bool(generators) and any(operand is part for part in walk(generators[0].iter))
+
+
+def _bound_by(node: ast.Match) -> set[str]:
+    """The names to which the patterns and guards of a ``match`` assign."""
+    parts = [part for case in node.cases for part in (*walk(case.pattern), *(walk(case.guard) if case.guard else ()))]
+    walrus = {part.target.id for part in parts if isinstance(part, ast.NamedExpr)}
+    return walrus.union(name for part in parts if (name := getattr(part, "name", None) or getattr(part, "rest", None)))
+
+
+def _leaving(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """The ``break`` and ``continue`` statements of the loop around some statements."""
+    for statement in body:
+        if isinstance(statement, _LEAVES):
+            yield statement
+        elif isinstance(statement, _LOOPS):
+            yield from _leaving(statement.orelse)
+        elif not isinstance(statement, _DEFINITIONS):
+            yield from _leaving([part for part in walk(statement)[1:] if isinstance(part, ast.stmt)])
+
+
+class _Copy:
+    """The copy of a statement in which a variable has the name that it has in the lanes of one kind.
+
+    ::
+
+        if test(shape):                       if test(circle):
+            shape = Square(shape.r)    ==>        circle2 = circle; circle2 = Square(circle2.r); shape = circle2
+                                              else:
+                                                  shape = circle
+
+    In each body the variable has a name of its own, so that a value given to it there is not that in the test. At the
+    end of the copy, and where control leaves it early, the variable itself has its value.
+
+    Attributes:
+        name: The variable.
+        new: The other name.
+        kind: The number of the kind.
+        is_seen: Whether the variable may be read where an exception leaves the copy.
+    """
+
+    def __init__(self, name: str, new: str, kind: int, is_seen: bool) -> None:
+        self.name, self.new, self.kind, self.is_seen = name, new, kind, is_seen
+
+    def of(self, node: ast.stmt) -> list[ast.stmt]:
+        """The copy."""
+        match node:
+            case ast.If():
+                return [self._conditional(node)]
+            case ast.Match():
+                cases = [
+                    ast.match_case(self._renamed(case.pattern), self._renamed(case.guard), self._body(case.body))
+                    for case in node.cases
+                ]
+                rest = located(ast.MatchAs(None, None), node.cases[-1].pattern)
+                cases.append(ast.match_case(rest, None, [self._given_back(self.new, node)]))
+                return [located(ast.Match(self._renamed(node.subject), cases), node)]
+            case ast.For() if self._is_bound_in(node.body):
+                header = ast.For(self._renamed(node.target), self._renamed(node.iter), node.body, node.orelse)
+                return [self._given_back(self.new, node), located(header, node)]
+        return [self._renamed(node), self._given_back(self.new, node)]
+
+    def _conditional(self, node: ast.If) -> ast.If:
+        test, then = self._renamed(node.test), self._body(node.body)
+        match node.orelse:
+            case [ast.If() as inner]:
+                return located(ast.If(test, then, [self._conditional(inner)]), node)
+            case []:
+                return located(ast.If(test, then, [self._given_back(self.new, node.test)]), node)
+        return located(ast.If(test, then, self._body(node.orelse)), node)
+
+    def _body(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
+        """The copy of a body, in which the variable has a name of its own."""
+        first = body[0]
+        own = f"{TEMPORARY}{of_one_kind(_bare(self.new), first.lineno, first.col_offset, self.kind)}"
+        inside = _Copy(self.name, own, self.kind, self.is_seen)
+        begin = _handover(own, self.new, first)
+        end = [] if isinstance(body[-1], (*_LEAVES, ast.Return, ast.Raise)) else [self._given_back(own, body[-1])]
+        return [begin, *inside._statements(body, in_loop=False), *end]
+
+    def _statements(self, body: Sequence[ast.stmt], *, in_loop: bool) -> list[ast.stmt]:
+        """Statements with the other name; before those that leave the copy, the variable gets its value."""
+        found = list[ast.stmt]()
+        for statement in body:
+            if isinstance(statement, _LEAVES) and not in_loop:
+                found.append(self._given_back(self.new, statement))
+            found.append(self._statement(statement, in_loop=in_loop))
+            if self.is_seen and not isinstance(statement, _COMPOUND) and self._is_bound_in([statement]):
+                found.append(self._given_back(self.new, statement))
+        return found
+
+    def _statement(self, node: Any, *, in_loop: bool) -> Any:
+        if not isinstance(node, (*_COMPOUND, ast.match_case, ast.ExceptHandler)):
+            return self._renamed(node)
+        fields = dict[str, Any]()
+        for field, value in ast.iter_fields(node):
+            if isinstance(value, list) and value and isinstance(value[0], ast.stmt):
+                is_own = isinstance(node, _LOOPS) and field == "body"
+                fields[field] = self._statements(value, in_loop=in_loop or is_own)
+            elif isinstance(value, list) and value and isinstance(value[0], (ast.match_case, ast.ExceptHandler)):
+                fields[field] = [self._statement(part, in_loop=in_loop) for part in value]
+            elif isinstance(value, list):
+                fields[field] = [self._renamed(part) for part in value]
+            else:
+                fields[field] = self._renamed(value)
+        return located(type(node)(**fields), node)
+
+    def _given_back(self, value: str, node: ast.AST) -> ast.stmt:
+        return _handover(self.name, value, node)
+
+    def _is_bound_in(self, body: Sequence[ast.stmt]) -> bool:
+        """Whether statements bind the variable."""
+        names = (part for node in body for part in walk(node) if isinstance(part, ast.Name) and part.id == self.name)
+        return any(not isinstance(name.ctx, ast.Load) for name in names)
+
+    def _renamed(self, node: Any) -> Any:
+        """A part of code with the other name."""
+        if isinstance(node, ast.Name):
+            return located(ast.Name(self.new, node.ctx), node) if node.id == self.name else node
+        if not isinstance(node, ast.AST) or (isinstance(node, ast.Lambda) and self.name in _parameters(node)):
+            return node
+        if isinstance(node, (ast.MatchAs, ast.MatchStar)) and node.name == self.name:
+            node = located(type(node)(**{**dict(ast.iter_fields(node)), "name": self.new}), node)
+        return with_parts(node, self._renamed)
+
+
+def _parameters(node: ast.Lambda) -> set[str]:
+    given = node.args
+    own = [*given.posonlyargs, *given.args, *given.kwonlyargs, *filter(None, (given.vararg, given.kwarg))]
+    return {one.arg for one in own}

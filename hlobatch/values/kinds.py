@@ -1,0 +1,312 @@
+"""A value that is an object of one class in some lanes and of another in others: a tag, and a value of each kind.
+
+::
+
+    shape = Circle(x) if x > 0 else Square(x)     %shape = Kinds(tag: i32[], Circle(r: f32[]), Square(side: f32[]))
+
+Code never works on such a value as a whole. Where it asks it for anything, tracing learns which variable it is in, and
+the frontend lowers the statement once for each kind, in each of which the variable holds an object of that kind
+alone (``frontend/by_kind.py``).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, NoReturn
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from hlobatch.diagnostics import UNKNOWN, BatchTypeError, HloBatchError, Location
+from hlobatch.ir.boxed import Boxed
+from hlobatch.ir.carrier import ASKED, Carrier
+from hlobatch.ir.choice import Choice
+from hlobatch.ir.growing import Growing
+from hlobatch.ir.types import Static, TensorType, is_leaf, number_kind
+from hlobatch.values.boxes import attributes_of, is_boxable
+from hlobatch.values.facts import Learned, of_code
+
+Step = tuple[str, Any]
+"""A step to a part of a value: ``("[]", key)`` or ``(".", name)``."""
+Way = tuple[Step, ...]
+"""The steps from a variable to a part of it."""
+Span = tuple[int, int, int, int]
+"""Line and column of the beginning and of the end of an expression, as in a ``Location``."""
+HELP: Final = (
+    "give the object a name in a statement before, as in `shape = shapes[i]`, and use it in a statement of its own; "
+    "for the items of a list, write a `for` loop."
+)
+
+
+class Kinds(Carrier):
+    """A value of one of several kinds. Attributes without ``hb_`` are those of the objects.
+
+    Attributes:
+        hb_tag: The index of the lane's kind.
+        hb_parts: For each kind, its value; of any content in lanes of another kind.
+    """
+
+    __slots__ = ("hb_parts", "hb_tag")
+    hb_tag: Any
+    hb_parts: tuple[Any, ...]
+    hb_differs = True
+
+    def __init__(self, tag: Any, parts: Sequence[Any]) -> None:
+        object.__setattr__(self, "hb_tag", tag)
+        object.__setattr__(self, "hb_parts", tuple(parts))
+
+    @property
+    def hb_kinds(self) -> tuple[Any, ...]:
+        """The kinds of its parts."""
+        return tuple(map(kind_of_value, self.hb_parts))
+
+    def hb_known(self, known: Callable[[Any], Any]) -> Any:
+        return known(self.hb_parts[int(self.hb_tag)])
+
+    def hb_truth(self, truth: Callable[[Any], Any]) -> Any:
+        del truth
+        asked(self)
+
+    def hb_text(self, text: Callable[[Any], str]) -> str:
+        return " or ".join(map(text, self.hb_parts))
+
+    @classmethod
+    def hb_join(cls, left: Any, right: Any, join: Callable[[Any, Any], Any], held: Callable[[Any], Any]) -> Any:
+        sides = (left, right)
+        is_one = not any(isinstance(side, cls) for side in sides)
+        if is_one and (kind_of(left) == kind_of(right) or not any(map(_is_object, sides))):
+            return NotImplemented
+        found = dict[Any, Any]()
+        for part in (part for side in sides for part in (side.hb_parts if isinstance(side, cls) else (side,))):
+            if (kind := kind_of(part)) is None:
+                return NotImplemented
+            found[kind] = join(found[kind], part) if kind in found else part
+        held(list(found.values()))
+        return cls(TensorType(np.dtype(np.int32)), tuple(found.values()))
+
+    def hb_hold(self, value: Any, hold: Callable[[Any, Any], Any]) -> Any:
+        own = self.hb_kinds
+        given = value.hb_parts if isinstance(value, Kinds) else (value,)
+        places = [own.index(kind_of_value(part)) for part in given]
+        parts = [jax.tree.map(lambda leaf: leaf.blank, part, is_leaf=is_leaf) for part in self.hb_parts]
+        for place, part in zip(places, given, strict=True):
+            parts[place] = hold(self.hb_parts[place], part)
+        tag = (
+            jnp.asarray(np.array(places, np.int32))[value.hb_tag] if isinstance(value, Kinds) else jnp.int32(places[0])
+        )
+        return Kinds(tag, parts)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("hb_") or (name.startswith("__") and name.endswith("__") and name != "__dict__"):
+            raise AttributeError(name)
+        asked(self)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        asked(self)
+
+    def __delattr__(self, name: str) -> None:
+        asked(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Kinds, (self.hb_tag, self.hb_parts)
+
+
+def _asks(self: Kinds, *_: Any, **__: Any) -> Any:
+    asked(self)
+
+
+for _name in (*ASKED, "call", "hash"):
+    setattr(Kinds, f"__{_name}__", _asks)
+jax.tree_util.register_pytree_node(
+    Kinds, lambda one: ((one.hb_tag, *one.hb_parts), None), lambda _, parts: Kinds(parts[0], parts[1:])
+)
+
+
+def _is_object(part: Any) -> bool:
+    """Whether a part of a type is an object of a class of the user's."""
+    if isinstance(part, Boxed):
+        return not issubclass(part.cls, dict)
+    return isinstance(part, tuple) and hasattr(part, "_fields")
+
+
+def kind_of(part: Any) -> Any:
+    """The kind of a part of a type, by which alternatives are told apart; None if it can be none."""
+    if isinstance(part, Boxed):
+        return part.cls if _is_object(part) else None
+    if isinstance(part, TensorType) or (isinstance(part, Static) and number_kind(part.value) is not None):
+        return "number"
+    if isinstance(part, (Static, Choice)):
+        return "object"
+    if isinstance(part, tuple):
+        return type(part) if hasattr(part, "_fields") else (tuple, len(part))
+    return None
+
+
+def kind_of_value(part: Any) -> Any:
+    """The kind of a part of a value, or of a type, as ``kind_of``."""
+    if isinstance(part, (Boxed, TensorType, Static, Choice, tuple)):
+        return kind_of(part)
+    if is_boxable(part):
+        return type(part)
+    if isinstance(part, (list, dict, set, Growing)):
+        return None
+    return "number" if isinstance(part, (jax.Array, np.ndarray, np.generic)) or number_kind(part) else "object"
+
+
+# What code asks
+
+
+@dataclass(frozen=True, slots=True)
+class OfKinds:
+    """The fact that a statement asks an object whose class differs between lanes for something.
+
+    Attributes:
+        variables: The variables, each with the way to the part of it that is the object, and its kinds.
+        places: The expressions whose values hold such an object, and are in no variable of the user's.
+        spans: The expressions that ask an object that is in no variable at all.
+        error: The error of a statement that cannot be lowered for each kind.
+    """
+
+    variables: tuple[tuple[str, Way, tuple[Any, ...]], ...]
+    places: tuple[Location, ...]
+    spans: tuple[Span, ...]
+    error: HloBatchError = field(compare=False)
+
+    def joined(self, known: OfKinds) -> OfKinds:
+        """This fact joined with the one known before."""
+        kinds = {(name, way): own for name, way, own in known.variables}
+        for name, way, own in self.variables:
+            kinds[name, way] = tuple(dict.fromkeys((*kinds.get((name, way), ()), *own)))
+        return OfKinds(
+            tuple((name, way, own) for (name, way), own in kinds.items()),
+            tuple(dict.fromkeys((*known.places, *self.places))),
+            tuple(dict.fromkeys((*known.spans, *self.spans))),
+            self.error,
+        )
+
+
+@dataclass
+class Statement:
+    """A statement that is being traced.
+
+    Attributes:
+        place: Its place.
+        names: The user's names of its operands; empty for those that have none.
+        read_at: The places at which it reads the operands.
+        operands: The values of the operands.
+        has_kinds: Whether it has met a value of several kinds.
+    """
+
+    place: Location
+    names: Sequence[str]
+    read_at: Sequence[Location]
+    operands: Sequence[Any] = ()
+    has_kinds: bool = False
+
+    def receive(self, operands: Sequence[Any]) -> None:
+        """Take the values of the operands."""
+        self.operands, self.has_kinds = operands, _any_of_kinds(list(operands), ())
+
+
+_here: contextvars.ContextVar[Statement | None] = contextvars.ContextVar("hlobatch_kinds", default=None)
+
+
+@contextlib.contextmanager
+def asking(statement: Statement) -> Iterator[None]:
+    """A context for tracing a statement, which is given its operands in it."""
+    token = _here.set(statement)
+    try:
+        yield
+    finally:
+        _here.reset(token)
+
+
+def asked(value: Kinds) -> NoReturn:
+    """Learn that the statement that is being traced has to be lowered for each kind of a value.
+
+    Raises:
+        Learned: Always, while a statement is traced.
+    """
+    here = _here.get()
+    error = BatchTypeError(
+        f"this asks for something of what is {named(value)}, which depends on the lane",
+        UNKNOWN if here is None else here.place,
+        help=HELP,
+    )
+    if here is None:
+        raise error
+    operands = zip(here.names, here.read_at, here.operands, strict=True)
+    ways = [(name, at, way) for name, at, operand in operands if (way := _way_to(operand, value)) is not None]
+    variables = tuple((name, way, value.hb_kinds) for name, _, way in ways if name)
+    places = () if variables else tuple(at for _, at, _ in ways)
+    spans = () if ways else tuple(_spans(here.place))
+    raise Learned(of_code(here.place), OfKinds(variables, places, spans, error))
+
+
+def named(value: Kinds) -> str:
+    """The kinds of a value, in the words of a message."""
+    return " or ".join(f"a {type(part).__name__}" for part in value.hb_parts)
+
+
+def _way_to(value: Any, part: Kinds, way: Way = ()) -> Way | None:
+    """The steps from a value to a part of it; None if it has no such part."""
+    if value is part:
+        return way
+    inside: list[tuple[Step, Any]]
+    if is_boxable(value):
+        inside = [((".", name), child) for name, child in attributes_of(value).items()]
+    elif isinstance(value, tuple) and hasattr(value, "_fields"):
+        inside = [((".", name), child) for name, child in zip(value._fields, value, strict=True)]
+    elif isinstance(value, (list, tuple)):
+        inside = [(("[]", index), child) for index, child in enumerate(value)]
+    elif isinstance(value, dict):
+        inside = [(("[]", key), child) for key, child in value.items()]
+    else:
+        return None
+    return next((found for step, child in inside if (found := _way_to(child, part, (*way, step))) is not None), None)
+
+
+def _spans(place: Location) -> Iterator[Span]:
+    """The expression of a statement that is being evaluated."""
+    frame = sys._getframe()
+    while frame is not None:
+        if frame.f_code.co_filename == place.file and frame.f_lasti >= 0:
+            line, end_line, begin, end = list(frame.f_code.co_positions())[frame.f_lasti // 2]
+            if None not in (line, end_line, begin, end) and place.line <= line <= place.end_line:  # type: ignore[operator]
+                yield line, begin, end_line, end  # type: ignore[misc]
+                return
+        frame = frame.f_back  # type: ignore[assignment]
+
+
+def any_of_kinds(values: Any) -> bool:
+    """Whether a part of a pytree, or of attributes of objects in it, is of several kinds."""
+    here = _here.get()
+    return here is not None and here.has_kinds and _any_of_kinds(values, ())
+
+
+def made(value: Kinds) -> Kinds:
+    """The value, noted to be met by the statement that is being traced."""
+    if (here := _here.get()) is not None:
+        here.has_kinds = True
+    return value
+
+
+def _any_of_kinds(value: Any, around: tuple[int, ...]) -> bool:
+    if isinstance(value, Kinds):
+        return True
+    if isinstance(value, (jax.Array, np.ndarray, str, int, float)) or id(value) in around:
+        return False
+    if isinstance(value, dict):
+        inside = list(value.values())
+    elif isinstance(value, (list, tuple)):
+        inside = list(value)
+    elif is_boxable(value):
+        inside = list(attributes_of(value).values())
+    else:
+        return False
+    return any(_any_of_kinds(part, (*around, id(value))) for part in inside)
