@@ -433,7 +433,8 @@ def name_lanes(lanes: Collection[int]) -> str:
 
 _PACKAGE: Final = Path(__file__).parent
 _FOLDERS: Final = (_PACKAGE, _PACKAGE / "dialect", _PACKAGE / "lowering")
-_INTERNAL: Final = (*(f"{folder.resolve()}{os.sep}" for folder in _FOLDERS), "<frozen ")
+_OWN: Final = tuple(f"{folder.resolve()}{os.sep}" for folder in _FOLDERS)
+_INTERNAL: Final = (*_OWN, "<frozen ")
 _LIBRARIES: Final = ("/jax/_src/", "/jax/experimental/", "/jax/interpreters/", "/jaxlib/", "/numpy/")
 _LIBRARY_FILES: Final = ("/contextlib.py", "/functools.py")
 
@@ -441,6 +442,11 @@ _LIBRARY_FILES: Final = ("/contextlib.py", "/functools.py")
 def is_internal(file: str) -> bool:
     """Whether a file is hlobatch's own, or of a library that it uses, and not the user's."""
     return file.startswith(_INTERNAL) or file.endswith(_LIBRARY_FILES) or any(part in file for part in _LIBRARIES)
+
+
+def is_own(file: str) -> bool:
+    """Whether a file is hlobatch's own."""
+    return file.startswith(_OWN)
 
 
 def without_internal_frames(error: E, is_internal: Callable[[str], bool] = is_internal) -> E:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dis
 import inspect
 import itertools
 import re
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 import jax
@@ -23,10 +25,12 @@ from hlobatch.diagnostics import (
     UnsupportedSyntaxError,
     as_also,
     is_internal,
+    is_own,
 )
 from hlobatch.ir.names import as_written
 from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.types import Type
+from hlobatch.prelude import is_of_prelude
 from hlobatch.values.carriers import carriers_in, in_words
 
 
@@ -65,7 +69,7 @@ class _Explanation:
 def _as_ours(error: Exception, op: PrimOp, in_types: Sequence[Type]) -> HloBatchError:
     place, deeper = place_of(error, op), _innermost(error, op)
     found = _of_jax(error, is_in_own_code=bool(deeper)) or _of_type_error(error, place)
-    found = found or _of_carrier(error) or _of_any(error, op, in_types)
+    found = found or _of_carrier(error) or _of_own_code(error) or _of_any(error, op, in_types)
     return found.kind(found.what, place, notes=deeper, help=found.help)
 
 
@@ -115,6 +119,23 @@ def _of_carrier(error: Exception) -> _Explanation | None:
         f"this is not known of a {' or a '.join(carriers)} that differs between lanes: {_detail(error)}",
         "docs/language.md lists what is: write it with that, as with a loop over the items.",
     )
+
+
+def _of_own_code(error: Exception) -> _Explanation | None:
+    """The explanation of an error that shows a fault of hlobatch's own code; None for any other error."""
+    last = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    file = "" if last is None else last.tb_frame.f_code.co_filename
+    if not isinstance(error, (NameError, AttributeError, AssertionError)) or not is_own(file) or is_of_prelude(file):
+        return None
+    assert last is not None
+    operation = dis.opname[last.tb_frame.f_code.co_code[last.tb_lasti]]
+    if isinstance(error, AttributeError) and operation not in ("LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR"):
+        return None  # of an attribute that the user's code asks for, by `getattr`
+    what = f"a fault of hlobatch, and not of this code: {type(error).__name__}: {_detail(error)}"
+    where = f"{Path(file).name}, line {last.tb_lineno}"
+    return _Explanation(HloBatchError, what, f"please report it with the program and this message ({where}).")
 
 
 def _of_any(error: Exception, op: PrimOp, in_types: Sequence[Type]) -> _Explanation:

@@ -232,7 +232,8 @@ class TryLowering:
         """Whether a class that a handler catches has methods or properties of these names, which read other parts."""
         kinds = caught_kinds(node, self.function.source, self.function.local)
         derived = [kind for base in kinds for kind in _all_of(base)]
-        return any(getattr(kind, name, None) is not None for kind in derived for name in names if name not in _OF_ALL)
+        found = (getattr(kind, name, None) for kind in derived for name in names if name not in _OF_ALL)
+        return any(callable(one) or hasattr(one, "__get__") for one in found)
 
     def _is_known_kind(self, handler: ast.ExceptHandler) -> bool:
         """Whether each exception that a handler catches is raised here wherever Python raises it."""

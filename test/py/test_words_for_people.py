@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import hlobatch as hb
+from hlobatch.values import growing_lists
 
 X = np.arange(9, dtype=np.int32)
 MOST = 160
@@ -71,3 +72,22 @@ def test_the_package_is_a_command(arguments: list[str]) -> None:
     said = subprocess.run([sys.executable, "-m", "hlobatch", *arguments], capture_output=True, text=True, check=True)
     assert "hlobatch" in said.stdout
     assert arguments == ["--help"] or hb.__version__ in said.stdout
+
+
+def test_a_fault_of_hlobatch_is_said_to_be_one(monkeypatch):
+    """Regression: a name that is missing in a module of hlobatch was shown as if the user's code had no such name."""
+    file, names = growing_lists.__file__, {}
+    exec(compile("def append(self, value):\n    return a_name_that_is_missing", file, "exec"), names)
+    monkeypatch.setattr(growing_lists.GrowingList, "append", names["append"])
+
+    def f(n):
+        items = []
+        for i in range(n):
+            if i:
+                items.append(i)
+        return len(items)
+
+    with pytest.raises(hb.HloBatchError, match="a fault of hlobatch, and not of this code: NameError") as caught:
+        hb.batch(f)(np.arange(3))
+    assert not isinstance(caught.value, NameError)
+    assert "please report it" in str(caught.value)
