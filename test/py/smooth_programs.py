@@ -26,6 +26,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from feature_pairs import MOST_DEPTH, OWN_WORDS, SKIPPED, Feature, Lines, Outcome, indented, made
+from smooth_containers import Held
 from zoo import optimizing_little
 
 import hlobatch as hb
@@ -331,7 +332,16 @@ class Outside(Smooth):
     values = ("TABLE[$ % 4] * #", "jnp.interp(#, TABLE, TABLE ** 2)", "jnp.dot(TABLE[:3], v)")
 
 
-FEATURES: tuple[type[Feature], ...] = (*Smooth.__subclasses__(), Raising)
+FEATURES: tuple[type[Feature], ...] = (*Smooth.__subclasses__(), Raising, *Held.__subclasses__())
+
+
+IMPORTS = (
+    "import bisect, contextlib, dataclasses, enum, functools, heapq, itertools, math",
+    "from collections import defaultdict, deque",
+    "from typing import NamedTuple",
+    "import jax, jax.numpy as jnp, numpy as np",
+    "import hlobatch as hb",
+)
 
 
 def program(seed: int) -> str:
@@ -344,8 +354,7 @@ def program(seed: int) -> str:
     leaves = [f"if {w.condition()}:", f"    return {w.number()}"] if w.draw.random() < 0.3 else []
     values = [w.seen(feature.value(w)) for feature in w.features]
     lines = ["t = 0.1", *begin, *body, *leaves, *values, "return t * x"]
-    imports = ["import jax", "import jax.numpy as jnp", "import numpy as np"]
-    return "\n".join([*imports, *helpers, "def main(x, y, n, v, w):", *indented(lines), ""])
+    return "\n".join([*IMPORTS, *helpers, "def main(x, y, n, v, w):", *indented(lines), ""])
 
 
 # Plain Python
