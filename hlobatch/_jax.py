@@ -279,6 +279,16 @@ def looked_for() -> tuple[bool, bool]:
     return bool(_config.debug_nans.value), bool(_config.debug_infs.value)
 
 
+@contextmanager
+def not_looking() -> Iterator[None]:
+    """A context in which JAX does not check results for NaN and infinity."""
+    if not any(looked_for()):
+        yield
+        return
+    with jax.debug_nans(False), jax.debug_infs(False):
+        yield
+
+
 def is_jit_disabled() -> bool:
     """Whether ``jax.jit`` is disabled, so that it runs functions operation by operation."""
     return bool(_config.disable_jit.value)

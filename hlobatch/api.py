@@ -474,7 +474,7 @@ class BatchedFunction(Generic[P, R]):
         key = (*self._key(call), room) if room > 1 else self._key(call)
         made, values = self._found(call)
         if key not in made.plans:
-            with seldom_collected():
+            with seldom_collected(), jax.check_tracer_leaks(False):  # which hlobatch finds itself
                 plan = self._new_plan(call, room)
                 are_traced = plan.captures_tracers
             if are_traced:

@@ -54,20 +54,21 @@ class Summary:
 
     Attributes:
         results: Pairs of a part of a result and a part of a parameter that may be one object.
-        repeated: Parts of results that stand for items of a container, two of which may be one object.
+        alike: Pairs of parts of results that may be one object; a part that stands for items of a container, two of
+            which may be one object, is paired with itself.
         joined: Pairs of parts of parameters that may be one object after the call.
         changed: Parts of parameters that the call changes in place, each with the place of the change.
     """
 
     results: frozenset[tuple[Node, Node]] = frozenset()
-    repeated: frozenset[Node] = frozenset()
+    alike: frozenset[tuple[Node, Node]] = frozenset()
     joined: frozenset[tuple[Node, Node]] = frozenset()
     changed: Mapping[Node, Location] = field(default_factory=dict)
 
     @property
     def known(self) -> tuple[object, ...]:
         """The fields that the analysis of a caller depends on."""
-        return self.results, self.repeated, self.joined, frozenset(self.changed)
+        return self.results, self.alike, self.joined, frozenset(self.changed)
 
 
 def summaries_of(program: Program, types: Mapping[str, Type], traced: Traced) -> dict[str, Summary]:
@@ -102,7 +103,7 @@ class _Effects:
 
     Attributes:
         origins: For parts of its results, the parts of its operands that they may be.
-        alike: Pairs of parts of its results that are one object, whichever object that is.
+        alike: Pairs of parts of its results that may be one object, whichever object that is.
         joined: Pairs of parts of its operands that may be one object after it.
         views: Parts of its results that are views of their origins, and not the same object.
         held: For parts of its results that stand for items of a container: for each item, the parts that it may be.
@@ -138,14 +139,15 @@ class Aliases:
     def summary(self) -> Summary:
         """The summary of the function."""
         results, joined, changed = set[tuple[Node, Node]](), set[tuple[Node, Node]](), dict[Node, Location]()
-        repeated = set[Node]()
+        alike = set[tuple[Node, Node]]()
         solution = self.solution()
         for block in self.function.graph:
             if HALT in block.terminator.successors:
                 for one, other in _both_ways(solution.after[block.name]):
-                    in_results = [(i, one[1]) for i, v in enumerate(self.function.vars_out) if v == one[0]]
-                    if one == other:
-                        repeated.update(in_results)
+                    in_results, others = self._in_results(one), self._in_results(other)
+                    alike.update(
+                        itertools.product(in_results, others) if one != other else zip(in_results, others, strict=True)
+                    )
                     if (node := _given(other)) is None:
                         continue
                     results.update((result, node) for result in in_results)
@@ -155,7 +157,11 @@ class Aliases:
                 for other in (change.part, *partners(state, change.part)):
                     if (node := _given(other)) is not None:
                         changed.setdefault(node, change.place)
-        return Summary(frozenset(results), frozenset(repeated), frozenset(joined), changed)
+        return Summary(frozenset(results), frozenset(alike), frozenset(joined), changed)
+
+    def _in_results(self, part: Part) -> list[Node]:
+        """The parts of the function's results that a part of a variable is at its end."""
+        return [(i, part[1]) for i, variable in enumerate(self.function.vars_out) if variable == part[0]]
 
     def solution(self) -> Solution[State]:
         """The pairs at the beginning and at the end of each block."""
@@ -237,7 +243,7 @@ class Aliases:
         effects = _Effects()
         for (result, path), (i, p) in summary.results:
             effects.origins.setdefault((op.vars_out[result], path), set()).add((op.vars_in[i], p))
-        effects.alike.update(((op.vars_out[i], p), (op.vars_out[i], p)) for i, p in summary.repeated)
+        effects.alike.update(pair((op.vars_out[i], p), (op.vars_out[j], q)) for (i, p), (j, q) in summary.alike)
         for part, nodes in effects.origins.items():
             if _is_in_growing(self.types.get(part[0]), part[1]):
                 effects.held[part] = [{node} for node in nodes]

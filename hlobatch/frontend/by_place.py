@@ -34,6 +34,7 @@ HARMLESS: Final = frozenset(
     | {print, sum, tuple, zip}
 )
 """Functions that change none of their arguments."""
+_PARTS: Final = (ast.Attribute, ast.Subscript)
 _SCOPES: Final = (ast.Lambda, ast.FunctionDef, ast.comprehension)
 
 
@@ -122,15 +123,32 @@ def of_name(
     kept: list[tuple[str, ast.expr]] = []
     others, changed = list(behind), node
     for name, value in pairs:
-        if name in found.variables and isinstance(value, (ast.Attribute, ast.Subscript)):
-            place = _with_kept_keys(lowering, value, kept)
+        if name in found.variables and (path := _item_of_default(value) or value) and isinstance(path, _PARTS):
+            place = _with_kept_keys(lowering, path, kept)
             written = written_out(lowering, name, place, others)
             if written is None:
                 return None
+            if isinstance(value, ast.Call):
+                kept.append((lowering.temporary(), _setdefault(place, value)))
             others, changed = written, _replaced(changed, value, place)
     for name, key in kept:
         lowering.assign(name, key, node)
     return changed, others
+
+
+def _item_of_default(value: ast.expr) -> ast.expr | None:
+    """The item ``d[k]`` that ``d.setdefault(k, default)`` returns; None for any other expression."""
+    match value:
+        case ast.Call(ast.Attribute(entries, "setdefault"), [key, _], []):
+            return located(ast.Subscript(entries, key, ast.Load()), value)
+    return None
+
+
+def _setdefault(item: ast.expr, call: ast.Call) -> ast.expr:
+    """A call of ``setdefault`` with the container and the key of an item in place of its own."""
+    assert isinstance(item, ast.Subscript)
+    method = located(ast.Attribute(item.value, "setdefault", ast.Load()), call.func)
+    return located(ast.Call(method, [item.slice, *call.args[1:]], []), call)
 
 
 def _bound(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
@@ -186,7 +204,7 @@ def written_out(
 
 def _is_path(node: ast.expr) -> bool:
     return isinstance(node, ast.Name) or (
-        isinstance(node, (ast.Attribute, ast.Subscript))
+        isinstance(node, _PARTS)
         and (isinstance(node, ast.Attribute) or isinstance(node.slice, (ast.Name, ast.Constant)))
         and _is_path(node.value)
     )
@@ -219,7 +237,7 @@ def _may_move(lowering: StraightLineLowering, place: ast.expr, named: set[str], 
     for part in parts:
         if isinstance(part, ast.Name) and part.id in seen:
             return True
-        if isinstance(part, (ast.Attribute, ast.Subscript)) and not isinstance(part.ctx, ast.Load):
+        if isinstance(part, _PARTS) and not isinstance(part.ctx, ast.Load):
             whole = ast.dump(part).replace("ctx=Store()", "ctx=Load()").replace("ctx=Del()", "ctx=Load()")
             if whole in {*held, ast.dump(place)} or (isinstance(part, ast.Subscript) and ast.dump(part.value) in held):
                 return True

@@ -72,12 +72,10 @@ class FailingLowering(RaisingLowering):
         self.here: ast.stmt = callee.source.node
         self.blocks.before_end = self.test_statements
 
-    def primitive(
-        self, body: Sequence[ast.stmt], outputs: Sequence[str], node: ast.AST, text: str, *, tests: bool = False
-    ) -> None:
+    def primitive(self, body: Sequence[ast.stmt], outputs: Sequence[str], node: ast.AST, text: str, **how: Any) -> None:
         """Emit a ``PrimOp``, with a call that says which failures count, if the program catches any."""
-        is_plain = tests and not self._is_careful
-        super().primitive(body if is_plain else self._wanting(body, node), outputs, node, text, tests=tests)
+        is_plain = how.get("tests") and not self._is_careful
+        super().primitive(body if is_plain else self._wanting(body, node), outputs, node, text, **how)
 
     @property
     def _is_careful(self) -> bool:

@@ -100,6 +100,10 @@ def _known_item(container: Any, index: Any) -> Any:
 def _lane_item(container: Any, index: Any) -> Any:
     """An item at an index or a key that differs between lanes."""
     if isinstance(container, dict):
+        if type(container) is collections.Counter:
+            return _count(container, index)
+        if hasattr(container, "__missing__"):  # a defaultdict has a value for each key, and puts it in
+            check_key(container, index)
         if not container:
             surely_fails(KeyError, "there is no such key")
         place, found = place_of_key(container, index)
@@ -126,6 +130,14 @@ def _lane_item(container: Any, index: Any) -> Any:
     if not any(is_array(one) and one.ndim for one in (index if isinstance(index, tuple) else (index,))):
         is_now(found, container)  # NumPy returns a view
     return found
+
+
+def _count(counts: collections.Counter[Any], key: Any) -> Any:
+    """The count of a key, which is 0 for one that is not there."""
+    if not counts:
+        return 0
+    place, found = place_of_key(counts, key)
+    return select(found, gathered(list(counts.values()), place), 0)
 
 
 def check_key(entries: Any, key: Any) -> None:

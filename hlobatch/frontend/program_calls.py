@@ -104,7 +104,8 @@ class CallLowering:
         """Store the callee's new value of an item or attribute that was an argument."""
         body = put_back(place, load(name, node))
         whole = ast.copy_location(ast.Expr(node), node)
-        self.function.primitive(body, self.function.bound(body), whole, self.function.source.text(place))
+        outputs, text = self.function.bound(body), self.function.source.text(place)
+        self.function.primitive(body, outputs, whole, text, puts_back=True)
 
     def _evaluated(
         self,

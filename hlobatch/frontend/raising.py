@@ -217,7 +217,7 @@ class RaisingLowering(ExpressionLowering):
         if not callee.always_raises:
             failed = self.blocks.name("wrong") if is_of_library or is_apart else where
             test = helper("__hb_has_failed", [load(self.told(callee)[0], node)], node)
-            self.branch_on(test, failed, went_well, node, "$failure != 0")
+            self.branch_on(test, failed, went_well, node, "$failure != 0", tests=True)
             if failed == where:
                 self.blocks.start(went_well, self.location(node))
                 return

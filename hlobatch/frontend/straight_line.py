@@ -139,7 +139,14 @@ class StraightLineLowering(abc.ABC):
     # Code
 
     def primitive(
-        self, body: Sequence[ast.stmt], outputs: Sequence[str], node: ast.AST, text: str, *, tests: bool = False
+        self,
+        body: Sequence[ast.stmt],
+        outputs: Sequence[str],
+        node: ast.AST,
+        text: str,
+        *,
+        tests: bool = False,
+        puts_back: bool = False,
     ) -> None:
         """Emit one ``PrimOp`` for straight-line statements, and a test after it if they fail in some lanes.
 
@@ -149,6 +156,8 @@ class StraightLineLowering(abc.ABC):
             node: The node of the user's that they come from.
             text: Their text in the program.
             tests: Whether they are such a test themselves.
+            puts_back: Whether they put a value back from where it was read. In Python there is no such operation, so
+                that it does not fail, even if another operation at the same place in the source does.
         """
         code = self.meanings.of([self._with_sites(statement) for statement in body])
         inputs = self._inputs(code)
@@ -158,10 +167,14 @@ class StraightLineLowering(abc.ABC):
         if failing is None:
             self._emit(code, inputs, written, node, text)
             return
+        status = self.temporary("status")
+        if puts_back:
+            self._emit(watched(code, self.constant(failing), status), inputs, [*written, status], node, text)
+            return
         by_methods = changed_by_methods(body).intersection(self.local)
         changed += [name for name in outputs if self._is_changed(name, node)]
         self.check_steps(body, by_methods.union(changed), failing, node)
-        status, held = self.temporary("status"), self.held_back(written, changed)
+        held = self.held_back(written, changed)
         code = [*code, *(assigned(new, load(name, node), node) for name, new in held.items())]
         code = watched(code, self.constant(failing), status)
         self._emit(code, inputs, [*(held.get(name, name) for name in written), status], node, text)

@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hlobatch._jax import is_tracer
+from hlobatch._jax import is_tracer, not_looking
 from hlobatch.analysis.explanations import LARGE_NUMBERS
 from hlobatch.analysis.reach import may_change
 from hlobatch.console import ONE_LINE
@@ -83,7 +83,8 @@ class Call:
     def physical(self) -> list[Any]:
         """The arrays, as they are stored."""
         leaves = [leaf for _, type_ in self.types for leaf in type_.tensor_leaves]
-        return [to_physical(a, leaf) for a, leaf in zip(self.arrays, leaves, strict=True)]
+        with not_looking():  # an input may be NaN, as it may for `jax.jit`
+            return [to_physical(a, leaf) for a, leaf in zip(self.arrays, leaves, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -299,6 +300,7 @@ class Binder:
             advice = f"name the parameter in static_argnames, as in @hb.batch(static_argnames={parameter!r})."
         raise self._error(f"{where} is {value!r}, a {type(value).__name__}, not an array", help=advice)
 
+    @not_looking()
     def _batch_first(self, where: str, leaf: Any, axis: int) -> Any:
         if not -leaf.ndim <= axis < leaf.ndim:
             what = "a scalar" if leaf.ndim == 0 else f"an array of shape {list(leaf.shape)}"
@@ -329,6 +331,7 @@ class Binder:
                 )
         return size
 
+    @not_looking()
     def _broadcast(
         self, types: Sequence[tuple[str, Type]], shared: set[str], arrays: list[Any], size: Any
     ) -> list[Any]:

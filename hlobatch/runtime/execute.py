@@ -18,7 +18,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hlobatch._jax import is_tracer, looked_for
+from hlobatch._jax import is_tracer, looked_for, not_looking
 from hlobatch.lowering.state.layout import ACTIVE, EXECUTIONS
 from hlobatch.runtime import nans
 from hlobatch.runtime.course import Course, Part
@@ -72,7 +72,7 @@ def execute(plan: Plan, inputs: Sequence[Any], *, stats: bool = False) -> Outcom
         run = partial(_run, divide(plan, inputs, stats=stats), inputs)
     if not any(looked_for()):
         return run()
-    with nans.not_looking():
+    with not_looking():
         outcome = run()
     nans.check(plan, inputs, outcome.results)
     return outcome

@@ -18,7 +18,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hlobatch._jax import is_tracer, looked_for
+from hlobatch._jax import is_tracer, looked_for, not_looking
 from hlobatch.diagnostics import HloBatchError, Interrupted, StateError
 from hlobatch.ir.physical import physical
 from hlobatch.lowering.to_stablehlo import to_stablehlo
@@ -172,7 +172,7 @@ class RunState:
 
 def start(plan: Plan, call: Call) -> RunState:
     """The state of a run before its first turn."""
-    with plan.as_typed():
+    with plan.as_typed(), not_looking():
         inputs = [jnp.asarray(x) for x in call.physical()]
     threads = divide(plan, inputs).threads if call.size else 1
     kind = Kind(plan, replace(call, arrays=(), axes=()), threads)
@@ -213,7 +213,7 @@ def finish(state: RunState) -> list[Any]:
         raise HloBatchError("finish cannot be traced", caller(), help="call it outside jax.jit.")
     if not kind.is_left:
         return execute(kind.plan, _Layouts(kind, state.arrays).inputs).results
-    with nans.not_looking():
+    with not_looking():
         course = standing(state)
         course.watch = Watch.of(kind.plan, kind.size)
         try:

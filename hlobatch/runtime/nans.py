@@ -7,7 +7,6 @@ again, in the definitional interpreter.
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hlobatch._jax import is_key, looked_for
+from hlobatch._jax import is_key, looked_for, not_looking
 from hlobatch.diagnostics import LaneError, as_also, name_lanes
 from hlobatch.interpreters.definitional import interpret
 from hlobatch.ir.ops import LogOp, Op, PrimOp
@@ -30,13 +29,6 @@ from hlobatch.typing import Arrays
 
 MOST_STATEMENTS_RUN_AGAIN: Final = 100_000
 """Largest number of statements to run again: some ten seconds of them."""
-
-
-@contextlib.contextmanager
-def not_looking() -> Iterator[None]:
-    """A context in which JAX does not check results for NaN and infinity."""
-    with jax.debug_nans(False), jax.debug_infs(False):
-        yield
 
 
 def check(plan: Plan, inputs: Arrays, results: Arrays) -> None:

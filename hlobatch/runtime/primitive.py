@@ -32,6 +32,7 @@ from hlobatch._jax import (
     mapped_first,
     mapped_size,
     mlir,
+    not_looking,
     refuse_checks,
     varying_alike,
 )
@@ -113,7 +114,7 @@ def log_avals(plan: Plan, size: Any, room: Room | None = None) -> list[jax.Shape
 
 def _run_impl(*operands: ArrayLike, plan: Plan, **params: Any) -> Any:
     run = plan.executable(tuple(params.items()), lambda: jax.jit(partial(run_p.bind, plan=plan, **params)))
-    with jax.disable_jit(False), nans.not_looking():  # otherwise this rule would be called again
+    with jax.disable_jit(False), not_looking():  # otherwise this rule would be called again
         outputs = run(*operands)
     if any(looked_for()) and not params["keep_state"]:
         nans.check(plan, _inputs(plan, operands), outputs[: plan.result_arrays])

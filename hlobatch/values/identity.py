@@ -144,7 +144,7 @@ class Identity:
 
     Attributes:
         sources: For parts of its results, the parts of its operands that may be the same objects.
-        alike: Pairs of parts of its results that are one object which is no part of its operands.
+        alike: Pairs of parts of its results that may be one object which is no part of its operands.
         outside: Parts of its results that are objects from outside of the function, by their names there.
         fresh: Parts of its results that are new objects, whatever the code says.
         changed: Parts of its operands that it changes in place.
@@ -255,7 +255,7 @@ class _Found:
         notes: The notes of the trace.
         given: The parts of the operands, by id.
         outside: The names of objects outside of the function, by id.
-        first: By id of an object that is neither, the first part of the results that is this object.
+        first: By id of an object that is neither, the first part of the results that may be this object.
         sources: As in ``Identity``, like the remaining attributes; ``names`` is its ``outside``.
     """
 
@@ -274,13 +274,20 @@ class _Found:
         self._add_items(node, part)
         if id(part) in self.notes.fresh:
             self.fresh.add(node)
-        elif sources := _origins(part, self.notes, self.given):
+            return
+        if sources := _origins(part, self.notes, self.given):
             self.sources[node] = sources
         elif name := self._outside(part):
             self.names[node] = name
-        elif id(part) in self.first:
-            self.alike.append((node, self.first[id(part)]))
-        self.first.setdefault(id(part), node)
+            return
+        self._add_made(node, part)
+
+    def _add_made(self, node: Node, part: Any) -> None:
+        """Record the other parts of the results that may be an object which the statement has made."""
+        made = [id(one) for one in _may_be(part, self.notes) if id(one) not in self.given]
+        self.alike += [(node, other) for other in dict.fromkeys(self.first[one] for one in made if one in self.first)]
+        for one in made:
+            self.first.setdefault(one, node)
 
     def _outside(self, part: Any) -> str:
         """The name of the object outside of the function that a part of the results is, or is a view of; else empty."""
@@ -381,5 +388,9 @@ def parts_of_type(tree: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
 
 def _origins(part: Any, notes: _Notes, given: Mapping[int, Node]) -> tuple[Node, ...]:
     """The parts of the operands that an object may be."""
-    alike = walked([part], lambda one: notes.became.get(id(one), (one, ()))[1])
-    return tuple(dict.fromkeys(given[id(one)] for one in alike if id(one) in given))
+    return tuple(dict.fromkeys(given[id(one)] for one in _may_be(part, notes) if id(one) in given))
+
+
+def _may_be(part: Any, notes: _Notes) -> Iterator[Any]:
+    """An object, and the objects of the trace that it may stand for."""
+    return walked([part], lambda one: notes.became.get(id(one), (one, ()))[1])

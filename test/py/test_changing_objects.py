@@ -144,3 +144,119 @@ def test_what_an_object_remembers_is_no_change_of_it():
 
     assert looked_up(np.arange(3, 6), memo).tolist() == [1, 6, 7]
     assert memo.memo == {1: 2}
+
+
+class Item:
+    def __init__(self):
+        self.x = 0
+
+
+class Groups:
+    def __init__(self):
+        self.rows = collections.defaultdict(list)
+
+    def add(self, k, v):
+        row = self.rows[k]
+        row.append(v)
+        return len(row)
+
+
+def of_a_missing_key(n):
+    rows = collections.defaultdict(list)
+    row = rows[n]
+    row.append(1)
+    pairs = collections.defaultdict(lambda: [0, 0])
+    pair = pairs[n]
+    pair[1] += n
+    return len(rows[n]) + len(rows[7]), pairs[n][1], len(pairs)
+
+
+def of_a_default(n):
+    rows, total = {}, 0
+    for i in range(4):
+        row = rows.setdefault(i % 2, [])
+        row.append(i + n)
+        total += len(row)
+    return total, sum(rows[0]), sum(rows[1])
+
+
+def by_a_method(n):
+    groups = Groups()
+    return groups.add(n, 1) + groups.add(n, 2) + groups.add(0, 3), len(groups.rows)
+
+
+@pytest.mark.parametrize("program", [of_a_missing_key, of_a_default, by_a_method], ids=lambda f: f.__name__)
+def test_a_name_for_what_a_container_has_put_in_changes_the_container(program):
+    """Regression: changes by such a name were lost, where the container had been empty."""
+    numbers = np.arange(4, dtype=np.int32)
+    found = [column.tolist() for column in hb.batch(program)(numbers)]
+    assert found == [list(column) for column in zip(*(program(n) for n in range(4)), strict=True)]
+
+
+def kept(items):
+    items.append(Item())
+    return items[-1]
+
+
+def made(items):
+    item = Item()
+    items.append(item)
+    return item
+
+
+def made_list(items):
+    row = []
+    items.append(row)
+    return row
+
+
+def row_of(rows, k):
+    return rows[k]
+
+
+def of_an_item(n):
+    items = []
+    for _ in range(n):
+        item = made(items)
+        item.x += 1
+    return sum([one.x for one in items])
+
+
+def of_an_item_of_a_known_list(n):
+    items = [Item()]
+    item = made(items)
+    item.x += n
+    return items[1].x
+
+
+def of_the_last_item(n):
+    items = []
+    item = kept(items)
+    item.x += n
+    return items[0].x
+
+
+def of_a_list(n):
+    rows = []
+    for _ in range(n):
+        row = made_list(rows)
+        row.append(1)
+    return sum([len(row) for row in rows])
+
+
+def of_a_row(n):
+    rows = collections.defaultdict(list)
+    row = row_of(rows, n)
+    row.append(1)
+    return len(rows[n])
+
+
+@pytest.mark.parametrize(
+    "program",
+    [of_an_item, of_an_item_of_a_known_list, of_the_last_item, of_a_list, of_a_row],
+    ids=lambda f: f.__name__,
+)
+def test_what_a_function_has_put_in_and_returns_is_not_changed_by_another_name(program):
+    """Regression: the change was lost. A function that makes an object, puts it into a container and returns it."""
+    with pytest.raises(hb.UnsupportedSyntaxError, match="is another name, or a part"):
+        hb.batch(program)(np.arange(4))

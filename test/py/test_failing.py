@@ -730,3 +730,49 @@ def test_with_is_a_try_with_a_finally(function) -> None:
 def test_with_is_refused_where_the_object_is_not_known_or_looks_at_the_exception(function) -> None:
     with pytest.raises(hb.UnsupportedSyntaxError, match="`with` of this object is not supported"):
         hb.batch(function)(NUMBERS)
+
+
+COUNTS = collections.Counter({1: 5, 2: 7})
+
+
+def counted(n):
+    groups, numbers = collections.defaultdict(list), collections.defaultdict(int)
+    try:
+        found = {1: 2}[n]
+    except KeyError:
+        found = 5
+    for i in range(3):
+        groups[i % 2].append(i + n)
+    try:
+        found += numbers[n]
+    except KeyError:
+        found = -1
+    return found + sum(groups[0]), len(groups), len(numbers), COUNTS[n] + 10 * collections.Counter([1, 1, 3])[n]
+
+
+def spread(items, n):
+    if n <= 0 or len(items) > 6:
+        return 1
+    items.append(n)
+    return spread(items, n - 1) + spread(items[:], n - 2)
+
+
+def spread_and_caught(n):
+    try:
+        first = [1, 2][n]
+    except IndexError:
+        first = 7
+    items = [n]
+    return first + spread(items, n), len(items)
+
+
+@pytest.mark.parametrize("checked", [False, True])
+@pytest.mark.parametrize("program", [counted, spread_and_caught])
+def test_what_does_not_fail_in_python_does_not_fail(program, checked):
+    """Regression: a key that a ``defaultdict`` lacks was an error in such programs, and so was what calls store back.
+
+    An argument that a call has changed is stored back by an operation that is none of Python's.
+    """
+    numbers = np.arange(5, dtype=np.int32)
+    found = [column.tolist() for column in hb.batch(program, checked=checked)(numbers)]
+    assert found == [list(column) for column in zip(*(program(n) for n in range(5)), strict=True)]

@@ -73,3 +73,33 @@ def test_checks_that_users_wrote_are_made_around_what_is_batched():
     error, result = checkify.checkify(around)(jnp.array([3.0, -5.0]))
     assert "below zero" in error.get()
     assert result.shape == (2,)
+
+
+@pytest.mark.parametrize("of", [np.asarray, jnp.asarray], ids=["numpy", "jax"])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_an_input_may_be_nan(of, axis):
+    """Regression: it was an error of JAX's, even if no result depends on it."""
+
+    @hb.batch(in_axes=axis)
+    def known(x):
+        total = 0.0
+        for value in x:
+            if not jnp.isnan(value):
+                total += value
+        return total
+
+    rows = np.array([[1.0, np.nan], [np.nan, 2.0], [3.0, 4.0]], np.float32)
+    given = of(rows.T if axis else rows)
+    with jax.debug_nans(True):
+        for _ in range(2):
+            assert known(given).tolist() == [1, 2, 7]
+
+
+def test_the_search_for_leaks_finds_none_of_the_compilers():
+    """Regression: values that the compiler keeps while it builds a program were reported as leaks of the user's."""
+
+    def listed(n):
+        return sum([i + n for i in range(n)])
+
+    with jax.checking_leaks():
+        assert hb.batch(listed)(np.array([1, 3], np.int32)).tolist() == [1, 12]
