@@ -219,7 +219,7 @@ def _readers(item: Any) -> Iterator[Callable[[Any], Any]]:
         case _:
             if not isinstance(item, tuple) and content(item) is not None:
                 yield content
-            if attributes(item):
+            if attributes(item) or is_users_class(type(item)):
                 yield attributes
 
 
@@ -235,10 +235,11 @@ def _consists_of(item: Any, names: frozenset[str] | None) -> Iterator[Any]:
         case type():
             yield from filter(is_users_class, item.__mro__[1:])
             yield from class_attributes(item).values()
+            yield from (value for value in vars(item).values() if is_users_class(type(value)))  # descriptors
         case types.FunctionType():
             yield from vars(item).values() if _is_users(item) else ()
         case functools.partial():
-            yield from (item.func, *item.args, *item.keywords.values())
+            yield from (item.func, *item.args, item.keywords)
         case _ if (owner := owner_of(item)) is not item:
             yield owner
         case _ if is_used_up(item):
@@ -297,7 +298,8 @@ def _in_module(
     module: types.ModuleType, names: frozenset[str], around: tuple[types.ModuleType, ...] = ()
 ) -> Iterator[Named]:
     """The values of names in a module and its submodules; of a library's, only values that may be unsteady."""
-    bound, is_users = vars(module), is_users_file(getattr(module, "__file__", None) or "<frozen")
+    file = getattr(module, "__file__", None) or ("<frozen" if module.__spec__ else "<made by code>")
+    bound, is_users = vars(module), is_users_file(file)
     if is_users:
         yield module.__name__, Namespace(bound, names)
     for name in sorted(names.intersection(bound)):

@@ -7,6 +7,7 @@ same object. Only where a name is bound to another object are values compared, s
 
 from __future__ import annotations
 
+import enum
 import operator
 import types
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,8 +21,11 @@ from hlobatch.analysis.mutation import Namespace, Part, content
 from hlobatch.analysis.reach import is_read_by_name, read
 from hlobatch.ir.sameness import are_same
 from hlobatch.ir.walk import PLAIN, attributes, is_filled
+from hlobatch.values.draws import is_users_class
 
 _MISSING: Final = object()
+_OF_CLASSES: Final = frozenset({"__dict__", "__weakref__", "__doc__"})
+"""Attributes of a class that no code of its objects reads."""
 UNCHANGING: Final = (*PLAIN, np.generic)
 """Classes of objects that never change."""
 
@@ -39,10 +43,34 @@ class Surroundings:
         self._contents: list[Sequence[Any]] = [self._values]
         self._bound: list[tuple[Any, str, Any]] = []
         self._cells: list[tuple[types.CellType, Any]] = []
+        self._functions: list[tuple[types.FunctionType, Any, Any, Any]] = []
+        self._classes: list[tuple[Any, type]] = []
         self._containers: list[tuple[Any, Sequence[Any]]] = []
         self._bytes: list[tuple[Any, bytes]] = [(array, array.tobytes()) for array in found.arrays]
         for part in found.parts:
             self._take_down(part, names)
+        for function in found.functions:
+            self._take_down_parameters(function)
+        for kind in found.classes:
+            self._take_down_methods(kind, names)
+
+    def _take_down_parameters(self, function: types.FunctionType) -> None:
+        """Keep the code of a function and the defaults of its parameters, which other objects may replace."""
+        self._functions.append((function, function.__code__, function.__defaults__, function.__kwdefaults__))
+        if function.__kwdefaults__:
+            defaults = [*function.__kwdefaults__, *function.__kwdefaults__.values()]
+            self._containers.append((function.__kwdefaults__, defaults))
+        self._contents.append([function.__code__, *_defaults(function)])
+
+    def _take_down_methods(self, kind: type, names: frozenset[str]) -> None:
+        """Keep what functions may read of a class besides its variables: methods, and names that a base class has."""
+        own = vars(kind)
+        methods = {name: value for name, value in own.items() if hasattr(type(value), "__get__")}
+        kept = {name: value for name, value in methods.items() if name in names or _is_special(name)}
+        inherited = {name for base in kind.__mro__[1:-1] for name in vars(base)} - set(own)
+        kept |= {name: _MISSING for name in inherited if name in names or _is_special(name)}
+        self._bound += [(own.get, name, value) for name, value in kept.items()]
+        self._contents.append([*kept, *kept.values()])
 
     def _take_down(self, part: Part, names: frozenset[str]) -> None:
         """Keep the contents of an object, as far as functions may read them."""
@@ -61,7 +89,10 @@ class Surroundings:
                 is_any = isinstance(item, (Namespace, type, types.FunctionType)) or not is_read_by_name(item)
                 kept = {name: value for name, value in before.items() if is_any or name in names}
                 values = [*kept, *kept.values()]
+                if is_users_class(type(item)):
+                    self._classes.append((item, type(item)))
                 where = _mapping_of(item)
+                kept |= {name: _MISSING for name in _read_elsewhere(item, names) if name not in before}
                 self._bound += [(where.get, name, value) for name, value in kept.items()]
             case _:
                 return
@@ -75,6 +106,8 @@ class Surroundings:
         for cell, value in self._cells:
             if not is_filled(cell) or cell.cell_contents is not value:
                 return False
+        if not self._is_code_as_before():
+            return False
         for container, values in self._containers:
             if len(values) != len(container) * (1 + isinstance(container, dict)) or not all(
                 map(operator.is_, _items(container), values)
@@ -82,6 +115,18 @@ class Surroundings:
                 return False
         for item, before in self._bytes:  # noqa: SIM110  # a generator takes twice as long, in each call
             if _bytes_of(item) != before:
+                return False
+        return True
+
+    def _is_code_as_before(self) -> bool:
+        """Whether objects are of the classes that they were of, and functions have the code that they had."""
+        for item, kind in self._classes:
+            if type(item) is not kind:
+                return False
+        for function, code, defaults, named in self._functions:
+            if function.__code__ is not code or function.__defaults__ is not defaults:
+                return False
+            if function.__kwdefaults__ is not named:
                 return False
         return True
 
@@ -97,6 +142,23 @@ class Surroundings:
     def again(self) -> Surroundings:
         """The values that the same functions read now."""
         return Surroundings(self._values)
+
+
+def _is_special(name: str) -> bool:
+    """Whether Python calls a method of this name by itself."""
+    return name.startswith("__") and name not in _OF_CLASSES
+
+
+def _read_elsewhere(item: Any, names: frozenset[str]) -> Iterable[str]:
+    """The names that code finds in another place as long as an object has none of its own.
+
+    They are found among Python's own functions for a module, and in the class for an object.
+    """
+    if isinstance(item, Namespace):
+        return item.names
+    if isinstance(item, (type, types.FunctionType)):
+        return ()
+    return (name for kind in type(item).__mro__[:-1] for name in vars(kind) if name in names)
 
 
 def _paired(left: Sequence[Any], right: Sequence[Any]) -> Iterable[tuple[Any, Any]]:
@@ -147,6 +209,12 @@ def _are_alike(left: Any, right: Any) -> bool:
         )
     if isinstance(left, types.BuiltinFunctionType):
         return bool(left == right)
+    if isinstance(left, (tuple, frozenset)):  # which have no contents of their own in `Surroundings`
+        return len(left) == len(right) and all(_are_alike(a, b) for a, b in zip(left, right, strict=True))
+    if isinstance(left, range):
+        return bool(left == right)
+    if isinstance(left, enum.Enum):  # whose attributes are read by code of Python's library
+        return False
     return content(left) is not None or bool(attributes(left)) or are_same(left, right)
 
 

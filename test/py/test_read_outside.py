@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from changing_state import KINDS, outcomes
 
 import hlobatch as hb
 from hlobatch import mcmc
@@ -213,3 +214,24 @@ def test_sampling_reads_the_data_as_they_are_now():
     assert abs(mean_of(posterior.log_density)) < 5
     posterior.y[:] = 100
     assert abs(mean_of(posterior.log_density) - 100) < 5
+
+
+BY_DAY, BY_NIGHT, EACH = len(KINDS), 3_000, 30
+
+
+@pytest.mark.parametrize("seed", range(BY_DAY))
+def test_state_of_each_kind_is_as_it_is_now(seed, tmp_path):
+    """Regressions: a global tuple, methods, defaults and code of functions that were replaced had earlier values."""
+    check_state(range(seed, seed + 1), tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(BY_DAY, BY_NIGHT, EACH))
+def test_state_of_several_kinds_is_as_it_is_now(first, tmp_path):
+    check_state(range(first, first + EACH), tmp_path)
+
+
+def check_state(seeds, folder):
+    found = [(seed, *outcome) for seed in seeds for outcome in outcomes(seed, folder)]
+    assert [one for one in found if one[1] == "wrong"] == []
+    assert sum(kind == "ran" for _, kind, _ in found) > len(found) // 3

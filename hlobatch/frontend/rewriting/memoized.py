@@ -26,7 +26,7 @@ import functools
 import itertools
 import types
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -105,26 +105,37 @@ def with_dicts(source: Source, resolve: Resolve, *, of_globals: bool) -> Source:
     """
     if not is_users(source.function):
         return source
-    made = _MADE.setdefault(source.function, {})
-    if of_globals not in made:
-        made[of_globals] = _rewritten(source, resolve, of_globals=of_globals)
-    new = made[of_globals]
+    called = _called(source, resolve) if of_globals else {}
+    made, key = _MADE.setdefault(source.function, {}), (of_globals, *called.items())
+    if key not in made:
+        made[key] = _rewritten(source, resolve, called, of_globals=of_globals)
+    new = made[key]
     return source if new is None else replace(source, code=new[0], node=new[1])
 
 
 _Made = tuple[types.CodeType, ast.FunctionDef] | None
-_MADE: Final[weakref.WeakKeyDictionary[types.FunctionType, dict[bool, _Made]]] = weakref.WeakKeyDictionary()
-"""What was made of a function, which stays the same while facts about its inner functions are learned."""
+_MADE: Final[weakref.WeakKeyDictionary[types.FunctionType, dict[Hashable, _Made]]] = weakref.WeakKeyDictionary()
+"""What was made of a function and of the functions with caches that it calls.
+
+It stays the same while facts about its inner functions are learned.
+"""
 
 
-def _rewritten(source: Source, resolve: Resolve, *, of_globals: bool) -> _Made:
-    """The code of a function and its definition with dicts in place of caches; None if it has none."""
+def _rewritten(source: Source, resolve: Resolve, called: Mapping[str, Any], *, of_globals: bool) -> _Made:
+    """The code of a function and its definition with dicts in place of caches; None if it has none.
+
+    Args:
+        source: The function.
+        resolve: Gives the object that a dotted name stands for.
+        called: The functions of the file to put inside it, by name.
+        of_globals: Whether functions of the file are put inside it.
+    """
     inside = (part for part in walk(source.node) if part is not source.node)
     if not of_globals and not any(isinstance(part, ast.FunctionDef) and part.decorator_list for part in inside):
         return None
     dicts = _Dicts(source, resolve)
     node = dicts.of()
-    first = [part for found in _called(source, resolve).items() for part in dicts.inside(*found)] if of_globals else []
+    first = [part for found in called.items() for part in dicts.inside(*found)]
     if not dicts.names:
         return None
     node.body = [*first, *node.body]
