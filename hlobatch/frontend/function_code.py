@@ -62,11 +62,11 @@ class _Meanings(Meanings):
     def _trace_time(self, node: Any) -> Any:
         return node
 
-    def _call(self, node: ast.Call) -> ast.expr:
+    def _call(self, node: ast.Call, written: ast.Call) -> ast.expr:
         match node:
             case ast.Call(ast.Name(name), [argument, *_]) if is_comprehension(argument) and self._is_builtin(name):
                 return node
-        return super()._call(node)
+        return super()._call(node, written)
 
     def _called(self, node: ast.Call) -> Any:
         return MISSING

@@ -158,11 +158,11 @@ class Meanings:
                 new = ast.FormattedValue(self._known(value), node.conversion, node.format_spec)
                 return ast.copy_location(new, node)
             case ast.Call() if _called_name(node) in _NEW_OBJECTS:
-                return helper("__hb_fresh", [self._call(node)], node)
+                return helper("__hb_fresh", [self._call(node, written)], node)
             case ast.Call(ast.Attribute(ast.Constant(str()), "format"), arguments, keywords):
                 return self._of_known(node, arguments, keywords)
             case ast.Call():
-                return self._call(node)
+                return self._call(node, written)
             case ast.Subscript(value, index, ast.Load()) if self.asks_items or not _is_written_out(index):
                 return _item(value, index, node)
             case ast.Attribute(value, name, ast.Load()) if self._is_found_out(node):
@@ -209,11 +209,13 @@ class Meanings:
                 return helper("__hb_listed", [starred, *values], node)
         return node
 
-    def _call(self, node: ast.Call) -> ast.expr:
+    def _call(self, node: ast.Call, written: ast.Call) -> ast.expr:
         """A call, rewritten if the function may have another meaning than JAX would give it."""
         if isinstance(node.func, ast.Name) and node.func.id.startswith(HELPER):
             return node
         if isinstance(node.func, ast.Name) and self._is_builtin(node.func.id):
+            if node.func.id == "pow" and len(node.args) == 2 and not node.keywords:
+                return self._power(*node.args, written.args[1], node)
             node = self._of_builtin(node, node.func.id)
             if isinstance(node.func, ast.Name) and node.func.id.startswith(HELPER):
                 return node

@@ -51,6 +51,12 @@ def exact(operation: str, left: Any, right: Any) -> Any:
     return result
 
 
+def check_exponent(base: Any, exponent: Any) -> None:
+    """Note that lanes fail in which a power of integers is a float in Python, since the exponent is negative."""
+    if is_wanted(IntegerOverflowError) and _is_single_signed(exponent):
+        fails(IntegerOverflowError, "an integer to a negative power is a float", (exponent < 0) & (abs(base) != 1))
+
+
 def check_sum(total: Any, numbers: Any) -> None:
     """Note that lanes fail in which a sum of integers, ``[length]``, has wrapped around; at most 32,768 integers."""
     if not is_wanted(IntegerOverflowError) or not _is_single_signed(total) or not numbers.size:
@@ -107,6 +113,7 @@ def _negative_wrapped(result: Any, operand: Any) -> Any:
 
 def _power_wrapped(result: Any, base: Any, exponent: Any) -> Any:
     """Whether a product wraps around when ``base ** exponent`` is computed bit by bit of the exponent."""
+    exponent = jnp.maximum(exponent, 0)  # negative ones are another error
     wrapped, power, square, square_wrapped = jnp.bool_(False), jnp.ones_like(base), base, jnp.bool_(False)
     for bit in range(np.iinfo(result.dtype).bits.bit_length()):  # a larger exponent overflows for all but -1, 0, 1
         is_used = (exponent >> bit) % 2 == 1

@@ -26,7 +26,7 @@ from hlobatch.analysis.tracing import doubt
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.frontend.builtins import is_array
 from hlobatch.frontend.lane_numbers import as_number
-from hlobatch.frontend.overflow import check_overflow, exact
+from hlobatch.frontend.overflow import check_exponent, check_overflow, exact
 from hlobatch.frontend.own_methods import by_methods
 from hlobatch.frontend.wide_numbers import with_wide
 from hlobatch.ir.carrier import Carrier
@@ -197,6 +197,7 @@ def power(base: Any, exponent: Any, may_be_negative: bool) -> Any:
             )
         )
     if type(exponent) is not int or exponent >= 0:
+        check_exponent(base, exponent)
         return exact("pow", base, exponent)
     if base.weak_type:
         return (1.0 * base) ** exponent

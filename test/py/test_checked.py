@@ -59,6 +59,17 @@ def test_lanes_fail_whose_integers_need_more_bits(name: str) -> None:
             assert isinstance(failure, hb.IntegerOverflowError), pair
 
 
+def test_lanes_fail_whose_power_is_a_float_in_python() -> None:
+    bases, exponents = np.int32([10, 2, -1, 1, 3, 5, 1]), np.int32([1, 3, 4, 0, 2, 5, 2])
+    for function in (lambda a, k: a ** (k - 3), lambda a, k: pow(a, k - 3)):
+        with pytest.raises(hb.LaneError) as raised:
+            hb.batch(checked=True)(function)(bases, exponents)
+        assert {lane: str(error) for lane, error in raised.value.errors.items()} == dict.fromkeys(
+            (0, 4), "an integer to a negative power is a float"
+        )
+        assert [raised.value.outputs[lane] for lane in (1, 2, 3, 5, 6)] == [1, -1, 1, 25, 1]
+
+
 def test_numbers_without_a_sign_and_arrays_may_wrap_around() -> None:
     def hashed(x: Any, row: Any) -> Any:
         return (x * jnp.uint32(2654435761)) >> jnp.uint32(7), row * row
