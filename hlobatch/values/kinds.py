@@ -25,11 +25,12 @@ import numpy as np
 from hlobatch.diagnostics import UNKNOWN, BatchTypeError, HloBatchError, Location
 from hlobatch.ir.boxed import Boxed
 from hlobatch.ir.carrier import ASKED, Carrier
-from hlobatch.ir.choice import Choice
+from hlobatch.ir.choice import Choice, objects_of
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.types import Static, TensorType, is_leaf, number_kind
 from hlobatch.values.boxes import attributes_of, is_boxable
 from hlobatch.values.facts import Learned, of_code
+from hlobatch.values.number_tables import NUMBERS
 
 Step = tuple[str, Any]
 """A step to a part of a value: ``("[]", key)`` or ``(".", name)``."""
@@ -140,8 +141,8 @@ def kind_of(part: Any) -> Any:
         return part.cls if _is_object(part) else None
     if isinstance(part, TensorType) or (isinstance(part, Static) and number_kind(part.value) is not None):
         return "number"
-    if isinstance(part, (Static, Choice)):
-        return "object"
+    if isinstance(part, (Static, Choice)):  # an object from outside of the function would become one of the program's
+        return None if any(map(is_boxable, objects_of(getattr(part, "value", part)))) else "object"
     if isinstance(part, tuple):
         return type(part) if hasattr(part, "_fields") else (tuple, len(part))
     return None
@@ -155,7 +156,7 @@ def kind_of_value(part: Any) -> Any:
         return type(part)
     if isinstance(part, (list, dict, set, Growing)):
         return None
-    return "number" if isinstance(part, (jax.Array, np.ndarray, np.generic)) or number_kind(part) else "object"
+    return "number" if isinstance(part, (jax.Array, np.ndarray, np.generic, *NUMBERS)) else "object"
 
 
 # What code asks

@@ -465,3 +465,131 @@ def function(way: str, operation: str) -> str:
     """The source of a function."""
     body = f"{WAYS[way]}\n{OPERATIONS[operation]}".split("\n")
     return "\n".join([f"def {way}_{operation}(x):", *(f"    {line}" for line in body), ""])
+
+
+MORE = """
+class A:
+    def __init__(self, v): self.v = v
+    def go(self):
+        if self.v > 0: return self.v * 2
+        return 1.0
+class B:
+    def __init__(self, v): self.v = v
+    def go(self):
+        if self.v > 0: return self.v * 3
+        return 2.0
+def f_samenames(x):
+    p = A(x)
+    t = 0.0
+    for k in range(4):
+        t += p.go()
+        if t > x + 3: p = B(t)
+    return t
+
+def f_number_or_object(x):
+    s = 3.0
+    if x > 1: s = Circle(x)
+    if isinstance(s, Circle): return s.area()
+    return s * 2
+
+def f_text_or_object(x):
+    s = "none"
+    if x > 1: s = Circle(x)
+    if s == "none": return -1.0
+    return s.area()
+
+def walk(s, n):
+    if n == 0: return s.area()
+    if s.area() > 6: return walk(Circle(s.size * 0.5), n - 1)
+    return walk(s.other(), n - 1)
+def f_recursion(x):
+    return walk(make(x), 3)
+
+def bump(b):
+    b.swap()
+    return b.count
+def f_order(x):
+    b = Box(make(x))
+    return b.shape.area() + 100 * bump(b) + 10 * b.shape.area()
+
+def f_nonlocal(x):
+    s = make(x)
+    def step():
+        nonlocal s
+        s = s.other()
+        return s.size
+    t = step() + step()
+    return t + s.area()
+
+def f_grower(x):
+    xs = []
+    for k in range(int(abs(x))):
+        xs.append(Circle(x) if k % 2 else Square(x))
+    return sum(s.area() for s in xs)
+
+def f_loop_store_list(x):
+    xs = [Circle(x), Square(x), Circle(1.0)]
+    for i in range(3):
+        if xs[i].area() > 4:
+            xs[i] = xs[i].other()
+    return xs[0].area() + xs[1].area() * 10 + xs[2].area() * 100
+
+def hurt(s, x):
+    if isinstance(s, Square):
+        s.side = 9.0
+        if x < 0: raise ValueError
+    s.size = 3.0
+def f_callee_raise(x):
+    s = make(x)
+    try:
+        hurt(s, x)
+    except ValueError:
+        return s.side + 0.25
+    return s.size + s.area()
+
+def f_mutate_via_box(x):
+    s = make(x)
+    b = Box(s)
+    b.shape.grow(2.0)
+    return s.area()
+
+def f_same_obj_two_vars(x):
+    a = Circle(x)
+    b = Square(x)
+    s = a if x > 1 else b
+    s.grow(2.0)
+    return a.area() + 10 * b.area()
+
+def f_same_obj_two_vars2(x):
+    a = Circle(x)
+    b = Square(x)
+    s = a if x > 1 else b
+    a.size = 4.0
+    return s.area()
+
+def f_list_alias(x):
+    s = make(x)
+    xs = [s, Circle(2.0)]
+    xs[0].size = 7.0
+    return s.size
+
+EMPTY = Circle(0.5)
+def f_global_static(x):
+    s = EMPTY
+    if x > 1: s = Square(x)
+    return s.area() + s.size
+
+EMPTY2 = Circle(0.5)
+def f_global_changed(x):
+    s = EMPTY2
+    if x > 1: s = Square(x)
+    s.size = s.size + 1
+    return s.area() + s.size
+
+def f_comp_if(x):
+    xs = [make(x), make(-x), make(x + 1)]
+    return sum(s.size for s in xs if isinstance(s, Circle)) + len([s for s in xs if s.area() > 3])
+"""
+"""Functions whose names begin with ``f_``: objects with several names, in lists, from outside of the function."""
+
+MORE_REFUSED = ("another name", "stands outside", "have types that disagree")

@@ -3,6 +3,7 @@
 import itertools
 import pathlib
 import random
+import re
 import sys
 from collections.abc import Callable
 from importlib.util import module_from_spec, spec_from_file_location
@@ -10,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 import pytest
-from objects_of_classes import CLASSES, OPERATIONS, REFUSED, WAYS, function
+from objects_of_classes import CLASSES, MORE, MORE_REFUSED, OPERATIONS, REFUSED, WAYS, function
 
 import hlobatch as hb
 
@@ -74,6 +75,12 @@ def test_every_operation_is_pythons_in_every_way(way: str, tmp_path: pathlib.Pat
     module = loaded(tmp_path / f"kinds_of_{way}.py", source)
     for operation in OPERATIONS:
         check(getattr(module, f"{way}_{operation}"), REFUSED.get(operation, ()), (0, 1, 2, 17))
+
+
+@pytest.mark.parametrize("name", re.findall(r"def (f_\w+)", MORE))
+def test_objects_with_several_names_are_pythons_or_refused(name: str, tmp_path: pathlib.Path) -> None:
+    module = loaded(tmp_path / f"kinds_{name}.py", CLASSES + MORE)
+    check(getattr(module, name), MORE_REFUSED)
 
 
 def test_a_result_of_several_classes_is_refused(tmp_path: pathlib.Path) -> None:
