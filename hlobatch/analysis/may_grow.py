@@ -41,6 +41,15 @@ def may_grow(error: Exception, op: PrimOp, in_types: Sequence[Type]) -> tuple[tu
     return tuple(sorted(found))
 
 
+def depths_of(pattern: Any, objects: Sequence[Any]) -> set[int]:
+    """The nesting depths in a pattern of some Python objects in it."""
+    if isinstance(pattern, Static):
+        return {0} if any(pattern.value is one for one in objects) else set()
+    if isinstance(pattern, Growing):
+        return set()
+    return {depth + 1 for part in parts_of(pattern) for depth in depths_of(part, objects)}
+
+
 def _depths(pattern: Any, kinds: tuple[type, ...], empty: bool) -> set[int]:
     """The nesting depths in a pattern of the outermost containers of some classes.
 

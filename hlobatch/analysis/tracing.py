@@ -21,6 +21,7 @@ import numpy as np
 from hlobatch._jax import HOST_EFFECTS, Aval, has_host_do, is_debug_effect, jaxpr_of, keys_of
 from hlobatch.analysis.definedness import user_name
 from hlobatch.analysis.explanations import at_its_place, explained, place_of
+from hlobatch.analysis.may_grow import depths_of
 from hlobatch.analysis.mutation import Part, changed, refuse_generator
 from hlobatch.analysis.objects import gives_values, refuse_kept
 from hlobatch.analysis.outside import Constants, ReadOnlyError, depends_on_what_was_added, unchanged
@@ -211,7 +212,7 @@ def _traced(
                 given_back, results, with_flags = optional.run(code, values, functools.partial(_see, here))
             if is_in_vain:
                 raise AskedTooEarlyError
-            _check_unchanged(op, states)
+            _check_unchanged(op, in_types, states)
         _refuse_kept(filter(gives_values, leaves_of(results, gives_values)))
         arrays[:] = found.arrays
         seen.append((identity_of(notes, given_back, _named(op.function)), found.may_be_unsteady))
@@ -465,7 +466,7 @@ _NEW_VALUE: Final = "build a new value, as in `items = [*items, x]` or `entries 
 _OF_OWN_CLASS: Final = "a class of yours is no list or dict here: let it have one, in an attribute of its own."
 
 
-def _check_unchanged(op: PrimOp, states: Sequence[Sequence[Part]]) -> None:
+def _check_unchanged(op: PrimOp, in_types: Sequence[Type], states: Sequence[Sequence[Part]]) -> None:
     """Refuse code that changed a static object in place; learn that it changed a list, dict or object of the program.
 
     Raises:
@@ -486,7 +487,8 @@ def _check_unchanged(op: PrimOp, states: Sequence[Sequence[Part]]) -> None:
                 f"this code changes {'a value' if short.startswith('$') else repr(short)} in place",
                 help=_OF_OWN_CLASS if any(_is_of_own_class(part.item) for part in found) else _NEW_VALUE,
             )
-            error.may_grow = ((unsplit(name), 0),)
+            depths = depths_of(in_types[index].tensors, [part.item for part in found]) or {0}
+            error.may_grow = tuple((unsplit(name), depth) for depth in sorted(depths))
             raise error
     if others:
         raise Learned(of_code(op.location), Changes(frozenset(others)))

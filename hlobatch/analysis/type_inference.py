@@ -286,6 +286,8 @@ class _Inferrer:
     def _complete(self) -> None:
         """Trace code whose type depends on variables inferred only now; raise the first doubt, if any."""
         self._widen_failure_codes()
+        while self._passes_a_type():
+            pass
         for place, index, op in [*self._constant_failure_codes()]:
             in_types = self.found.traced[place, index].in_types
             self.found.traced[place, index] = trace(op, in_types, [False] * len(op.defs))
@@ -346,6 +348,23 @@ class _Inferrer:
                     results = zip(op.vars_out, self.functions[op.function].vars_out, strict=True)
                     if any(one not in self.found.types and theirs in self.nothing for one, theirs in results):
                         yield op
+
+    def _passes_a_type(self) -> bool:
+        """Give a result of a call that holds no exception the type of its other side; return whether there was one."""
+        for function, block in self.found.reached:
+            calls = (
+                op for op in self.functions[function].graph.block(block).instructions if isinstance(op, FunctionCallOp)
+            )
+            pairs = (
+                pair for op in calls for pair in zip(op.vars_out, self.functions[op.function].vars_out, strict=True)
+            )
+            for one, other in (sides for pair in pairs for sides in (pair, pair[::-1])):
+                types = self.found.types
+                is_known = one in types and other in types and types[other] != Type(None)
+                if one in self.nothing and is_known and types[one] == Type(None):
+                    types[one] = types[other]
+                    return True
+        return False
 
     def _moves_nothing(self, op: PrimOp) -> bool:
         """Whether an operation moves an exception from one variable to another, and there is none as far as is known.

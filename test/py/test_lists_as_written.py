@@ -302,6 +302,44 @@ def of_arguments(n):
     return found
 
 
+class BankError(Exception):
+    pass
+
+
+class NoMoneyError(BankError):
+    def __init__(self, need):
+        super().__init__(f"{need} are missing")
+        self.need = need
+
+
+class Bank:
+    def __init__(self, n):
+        self.balances, self.frozen, self.log = {i: 10 * i for i in range(n)}, set(), []
+
+    def transfer(self, payer, payee, amount):
+        if payer in self.frozen:
+            raise BankError("frozen")
+        if self.balances[payer] < amount:
+            raise NoMoneyError(amount - self.balances[payer])
+        self.balances[payer] -= amount
+        self.balances[payee] += amount
+        self.log.append(amount)
+
+
+def of_a_bank(n):
+    """Regression: a set in an attribute may be changed by what is known. A function that raises no such exception."""
+    bank, bad = Bank(n + 2), 0
+    bank.frozen.add(2)
+    for k in range(8):
+        try:
+            bank.transfer(k % (n + 2), (k * 3 + 1) % (n + 2), k * 4)
+        except NoMoneyError as e:
+            bad += e.need
+        except BankError:
+            bad += 1000
+    return bad, sum(bank.balances.values()), bank.log
+
+
 def read_outside_of_a_handler(n):
     last = None
     for i in range(n):
@@ -327,6 +365,7 @@ PROGRAMS = [
     of_several_classes,
     of_a_recursion,
     of_arguments,
+    of_a_bank,
     read_outside_of_a_handler,
 ]
 
