@@ -123,7 +123,8 @@ def of_name(
     kept: list[tuple[str, ast.expr]] = []
     others, changed = list(behind), node
     for name, value in pairs:
-        if name in found.variables and (path := _item_of_default(value) or value) and isinstance(path, _PARTS):
+        path = _item_of_default(value)
+        if name in found.variables and isinstance(path, _PARTS):
             place = _with_kept_keys(lowering, path, kept)
             written = written_out(lowering, name, place, others)
             if written is None:
@@ -136,12 +137,12 @@ def of_name(
     return changed, others
 
 
-def _item_of_default(value: ast.expr) -> ast.expr | None:
-    """The item ``d[k]`` that ``d.setdefault(k, default)`` returns; None for any other expression."""
+def _item_of_default(value: ast.expr) -> ast.expr:
+    """The item ``d[k]`` in place of ``d.setdefault(k, default)``, which returns it; any other expression itself."""
     match value:
         case ast.Call(ast.Attribute(entries, "setdefault"), [key, _], []):
             return located(ast.Subscript(entries, key, ast.Load()), value)
-    return None
+    return value
 
 
 def _setdefault(item: ast.expr, call: ast.Call) -> ast.expr:
