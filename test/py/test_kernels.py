@@ -176,6 +176,26 @@ def test_indices_that_no_signed_number_can_be(dtype: Any) -> None:
     jax.tree.map(np.testing.assert_array_equal, found, wanted)
 
 
+@pytest.mark.parametrize("dispatch", ["kernel", "gang"])
+def test_shifts_by_the_width_and_beyond(dispatch: str) -> None:
+    """They give 0, or the sign where they are arithmetic, as in XLA."""
+
+    def shifts(a, b):
+        results = [a, a, a]
+        while b >= 0:
+            left, right = jax.lax.shift_left(a, b), jax.lax.shift_right_logical(a, b)
+            results = [left, right, jax.lax.shift_right_arithmetic(a, b)]
+            b = -1
+        return results
+
+    a, b = np.array([1, -1, 5, -7, -8], np.int32), np.array([31, 32, 33, 40, 1], np.int32)
+    found = hb.batch(shifts, dispatch=dispatch)(a, b)
+    left, right, arithmetic = (np.asarray(part).tolist() for part in found)
+    assert left == [-(1 << 31), 0, 0, 0, -16]
+    assert right == [0, 0, 0, 0, (1 << 31) - 4]
+    assert arithmetic == [0, -1, 0, -1, -4]
+
+
 @pytest.mark.parametrize("dtype", by_day([bool, np.int16, np.int8, np.uint8, np.uint32, np.int32], 3))
 def test_products_and_sums_wrap_around_as_those_of_jax(dtype: Any) -> None:
     """Those of whole numbers; of flags, a sum is true where a term is."""
