@@ -68,6 +68,15 @@ def remembering() -> Iterator[Remembered]:
         _remembered.reset(token)
 
 
+_arrays_are_read_only = contextvars.ContextVar("arrays_are_read_only", default=False)
+"""Whether the code runs while arrays outside of it, which it might write to, are read-only."""
+
+
+def may_be_of_an_array(error: Exception) -> bool:
+    """Whether code may have raised an exception since an array is read-only, and has to run again with a copy of it."""
+    return isinstance(error, ValueError) and _arrays_are_read_only.get()
+
+
 @contextlib.contextmanager
 def unchanged(values: Sequence[Named], *, arrays_are_copied: bool = False) -> Iterator[Found]:
     """A context for code that may not change the objects that it can reach.
@@ -91,7 +100,7 @@ def unchanged(values: Sequence[Named], *, arrays_are_copied: bool = False) -> It
         for part in filter(Part.differs, found.parts):
             part.put_back()
         _put_back(copies)
-        if kept and isinstance(error, ValueError):  # an array that was made read-only may be the reason
+        if kept and isinstance(error, ValueError):
             raise ReadOnlyError from error
         raise
     if _put_back(copies):
@@ -164,9 +173,11 @@ def _read_only(arrays: Sequence[_Array]) -> Iterator[None]:
     """A context in which arrays are read-only."""
     for array in arrays:
         array.flags.writeable = False
+    token = _arrays_are_read_only.set(bool(arrays))
     try:
         yield
     finally:
+        _arrays_are_read_only.reset(token)
         # A view can be writeable only if its base is.
         for array in sorted(arrays, key=lambda array: array.base is not None):
             array.flags.writeable = True

@@ -22,6 +22,7 @@ from typing import Any, ClassVar, Final
 import jax
 
 from hlobatch.analysis.mutation import changed, has_changed, refuse_generator
+from hlobatch.analysis.outside import may_be_of_an_array
 from hlobatch.analysis.reach import parts
 from hlobatch.analysis.told_early import check_types
 from hlobatch.frontend.calls import call, dispatched
@@ -216,10 +217,15 @@ def _made(site: Site, target: Calls, kind: type, args: tuple[Any, ...], kwargs: 
         except Learned:
             raise
         except Exception as error:
-            if not (is_of_tracing(error) or is_of_raise(error)) or any_optional((args, kwargs)):
+            if not _is_of_lanes(error) or any_optional((args, kwargs)):
                 raise  # once the turns are unrolled, each of the linked objects has a type of its own
             has_changed(known)  # undoes the changes
             raise Learned(site, target) from error
+
+
+def _is_of_lanes(error: Exception) -> bool:
+    """Whether lanes raise an exception of a function's, or JAX does since values differ between lanes."""
+    return is_of_tracing(error) or (is_of_raise(error) and not may_be_of_an_array(error))
 
 
 def drawn(site: Site, fact: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[Any]:
@@ -257,7 +263,7 @@ def _traced_call(site: Site, target: Calls, function: Any, args: tuple[Any, ...]
     except Learned:
         raise
     except Exception as error:
-        if not (is_of_tracing(error) or is_of_raise(error)):
+        if not _is_of_lanes(error):
             raise
         has_changed(known)  # undoes the changes
         raise Learned(site, target) from error
