@@ -18,7 +18,6 @@ os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 
 import compiling_little
 import docstrings
-import eager_moves
 import hypothesis
 import jax
 import pytest
@@ -64,7 +63,6 @@ def pytest_configure(config: pytest.Config) -> None:
     if not shares.by_night:
         use(OPTIMIZE_LITTLE, True)
         compiling_little.begin()
-        eager_moves.begin()
         if (kept := getattr(config, "cache", None)) is not None:
             keep_compiled(kept.mkdir("xla"))
 
