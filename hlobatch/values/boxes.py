@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import abc
 import functools
-import sys
 import typing
 from collections.abc import Callable, Collection
 from typing import Any, Final
@@ -25,7 +24,7 @@ from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.ir.boxed import Boxed, in_own_order, is_in_own_order
 from hlobatch.ir.walk import attributes
 from hlobatch.prelude import is_registered
-from hlobatch.values.draws import is_users_file
+from hlobatch.values.draws import is_users_class
 
 _BASES: Final = frozenset({object, abc.ABC, typing.Generic, typing.Protocol})
 _METACLASSES: Final = (type, abc.ABCMeta, type(typing.Protocol))
@@ -42,23 +41,15 @@ def _is_plain(cls: type) -> bool:
     if cls in _BASES or type(cls) not in _METACLASSES or hasattr(cls, "__hlobatch_function__"):
         return False
     own = [base for base in cls.__mro__ if base not in _BASES and not _is_plain_exception(base)]
-    return all(_is_users(base) and not _has_own_setting(base) for base in own) and not hasattr(cls, "__next__")
+    return all(
+        (is_registered(base) or is_users_class(base)) and not _has_own_setting(base) for base in own
+    ) and not hasattr(cls, "__next__")
 
 
 def _is_plain_exception(cls: type) -> bool:
     """Whether a class is one of Python's exceptions, all of whose state is in ``args``."""
     is_pythons = issubclass(cls, BaseException) and cls.__module__ == "builtins"
     return is_pythons and cls.__basicsize__ == BaseException.__basicsize__
-
-
-def _is_users(cls: type) -> bool:
-    if is_registered(cls):
-        return True
-    module = sys.modules.get(cls.__module__)
-    if module is None:  # a script that was run and not imported
-        return True
-    file = getattr(module, "__file__", None)
-    return cls.__module__ == "__main__" if file is None else is_users_file(file)
 
 
 def _has_own_setting(cls: type) -> bool:

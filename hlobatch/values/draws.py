@@ -146,9 +146,20 @@ def is_users_file(file: str) -> bool:
 
 def is_users_class(kind: type) -> bool:
     """Whether a class is one of the user's own."""
-    if kind.__module__ == "builtins" or hasattr(kind, "__hlobatch_function__"):
+    module = sys.modules.get(kind.__module__)
+    if module is None:  # a script that was run and not imported
+        return True
+    file = getattr(module, "__file__", None)
+    if hasattr(kind, "__hlobatch_function__") or (file is None and module.__spec__ is not None):
         return False
-    return is_users_file(getattr(sys.modules.get(kind.__module__), "__file__", None) or "<stdin>")
+    # Code that a library runs, such as an example in a docstring, is in the library's own main module.
+    return file is None or is_users_file(file) or (module.__name__ == "__main__" and any(_users_files(kind)))
+
+
+def _users_files(kind: type) -> Iterator[str]:
+    """The user's files with methods of a class, which are not those that a library makes of a text."""
+    methods = (one.__code__.co_filename for one in vars(kind).values() if isinstance(one, types.FunctionType))
+    return (file for file in methods if file != "<string>" and is_users_file(file))
 
 
 def _named_by(function: types.FunctionType, classes: Collection[type]) -> Iterator[Any]:
