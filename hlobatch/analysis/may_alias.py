@@ -145,9 +145,10 @@ class Aliases:
             if HALT in block.terminator.successors:
                 for one, other in _both_ways(solution.after[block.name]):
                     in_results, others = self._in_results(one), self._in_results(other)
-                    alike.update(
-                        itertools.product(in_results, others) if one != other else zip(in_results, others, strict=True)
-                    )
+                    if one == other:
+                        alike.update(zip(in_results, in_results, strict=True))
+                    elif one[0] != other[0]:  # parts of one variable are often a pair since a third was one of both
+                        alike.update(itertools.product(in_results, others))
                     if (node := _given(other)) is None:
                         continue
                     results.update((result, node) for result in in_results)

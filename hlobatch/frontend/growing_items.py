@@ -348,7 +348,7 @@ def first_item(items: Any, *default: Any) -> Any:
     if isinstance(items, Choice):
         items = as_list(items)
     if not isinstance(items, Collection):
-        return next(iter(items), *default)
+        return next(iter(in_known_order(items)), *default)
     if not isinstance(items, Growing):
         items = items.in_order()
     if isinstance(items, GrowingSet):

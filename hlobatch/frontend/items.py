@@ -285,7 +285,10 @@ class Lists:
     def of(
         cls, container: Any, indices: Sequence[Any], alike: Callable[[Sequence[Any]], bool] = are_of_one_dtype
     ) -> Lists | None:
-        """The number at some indices, one of which differs between lanes; None if the numbers are not all alike."""
+        """The number at some indices, one of which differs between lanes; None if not all numbers are alike.
+
+        Numbers that are None in some lanes are not: an array of them would have no place for that.
+        """
         if not all(map(_is_index, indices)) or not any(map(is_tracer, indices)):
             return None
         parts, shape = [container], list[int]()
@@ -294,7 +297,7 @@ class Lists:
                 return None
             shape.append(len(parts[0]))
             parts = [item for part in parts for item in part]
-        if not alike(parts):
+        if any_optional(parts) or not alike(parts):
             return None
         return cls(container, parts, list(map(within, indices, shape)), (*shape, 1))
 

@@ -215,7 +215,8 @@ class Meanings:
             return node
         if isinstance(node.func, ast.Name) and self._is_builtin(node.func.id):
             if node.func.id == "pow" and len(node.args) == 2 and not node.keywords:
-                return self._power(node.args[0], node.args[1], written.args[1], node)
+                base, exponent = (helper("__hb_number", [operand], operand) for operand in node.args)
+                return self._power(base, exponent, written.args[1], node)
             node = self._of_builtin(node, node.func.id)
             if isinstance(node.func, ast.Name) and node.func.id.startswith(HELPER):
                 return node

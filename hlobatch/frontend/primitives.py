@@ -47,6 +47,7 @@ from hlobatch.frontend import (
     traced_functions,
 )
 from hlobatch.frontend.dict_order import in_known_order
+from hlobatch.frontend.lane_numbers import as_number
 from hlobatch.frontend.lane_slices import slice_of
 from hlobatch.frontend.nodes import located, walk
 from hlobatch.frontend.rewriting.memoized import memoized
@@ -64,6 +65,7 @@ HELPERS: Final = {
     "__hb_and": batched_builtins.logical_and,
     "__hb_operate": python_numbers.operate,
     "__hb_power": python_numbers.power,
+    "__hb_number": as_number,
     "__hb_closure": nested.closure,
     "__hb_captured": nested.captured_value,
     "__hb_set": growing_items.displayed_set,

@@ -60,7 +60,9 @@ def specialize(program: Program, in_types: Mapping[str, Type], facts: Facts = NO
     raise_what_is_reached(typed, found)
     check_dropped_results(typed, found)
     failures = failures_of(typed, found)
+    lost = _without_value(typed, found)
     typed = typed.map_functions(lambda f: _traced(f, found)).replace(failures=failures)
+    _check_reads(typed, lost)
     if typed.vars_out[1:] and not failures:
         typed = without_failures(typed)
     elif typed.vars_out[1:] and found.types[typed.vars_out[-2]].is_static:  # every failure is caught
@@ -70,6 +72,25 @@ def specialize(program: Program, in_types: Mapping[str, Type], facts: Facts = NO
     typed = typed.replace(var_defs={v: t for v, t in found.types.items() if v in mentioned})
     _check_results(typed)
     return simplify_cfg(lift_optional(log_effects(typed)))
+
+
+def _without_value(program: Program, found: Inference) -> frozenset[str]:
+    """The variables that hold arrays, and to which some code gives a Python object that is no value of them."""
+    pairs = (
+        (v, type_)
+        for f in program.all_functions
+        for block in f.graph
+        for i, op in enumerate(block.instructions)
+        if (traced := found.traced.get(((f.name, block.name), i))) is not None and isinstance(op, PrimOp)
+        for v, type_ in zip(op.vars_out, lifted(traced, [found.types[v] for v in op.vars_out]).out_types, strict=True)
+    )
+    return frozenset(v for v, type_ in pairs if type_.is_static and not found.types[v].is_static)
+
+
+def _check_reads(program: Program, lost: frozenset[str]) -> None:
+    """Check that no operation reads a variable to which some code gives no value, since its type is another one."""
+    wrong = [(op, v) for op in (program.ops if lost else ()) for v in sorted(lost.intersection(op.uses))]
+    assert not wrong, f"the type of {wrong[0][1]} is not that of its value"
 
 
 def _check_results(program: Program) -> None:

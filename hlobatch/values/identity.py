@@ -256,6 +256,7 @@ class _Found:
         given: The parts of the operands, by id.
         outside: The names of objects outside of the function, by id.
         first: By id of an object that is neither, the first part of the results that may be this object.
+        surely: By id of such an object, the first part of the results that is this object in all lanes.
         sources: As in ``Identity``, like the remaining attributes; ``names`` is its ``outside``.
     """
 
@@ -263,6 +264,7 @@ class _Found:
     given: Mapping[int, Node]
     outside: Mapping[int, str]
     first: dict[int, Node] = field(default_factory=dict)
+    surely: dict[int, Node] = field(default_factory=dict)
     sources: dict[Node, Sequence[Node]] = field(default_factory=dict)
     alike: list[tuple[Node, Node]] = field(default_factory=list)
     names: dict[Node, str] = field(default_factory=dict)
@@ -283,11 +285,22 @@ class _Found:
         self._add_made(node, part)
 
     def _add_made(self, node: Node, part: Any) -> None:
-        """Record the other parts of the results that may be an object which the statement has made."""
-        made = [id(one) for one in _may_be(part, self.notes) if id(one) not in self.given]
-        self.alike += [(node, other) for other in dict.fromkeys(self.first[one] for one in made if one in self.first)]
+        """Record the other parts of the results that may be an object which the statement has made.
+
+        Two parts of one result that are each one of several objects are different ones: what is put at a lane's index
+        is one of the items.
+        """
+        may_be = list(_may_be(part, self.notes))
+        made = [id(one) for one in may_be if id(one) not in self.given]
+        is_sure = len(may_be) == 1
+        others = [(self.first[one], False) for one in made if one in self.first]
+        others += [(self.surely[one], True) for one in made if one in self.surely]
+        pairs = [(node, other) for other, surely in others if is_sure or surely or other[0] != node[0]]
+        self.alike += dict.fromkeys(pairs)
         for one in made:
             self.first.setdefault(one, node)
+            if is_sure:
+                self.surely.setdefault(one, node)
 
     def _outside(self, part: Any) -> str:
         """The name of the object outside of the function that a part of the results is, or is a view of; else empty."""

@@ -16,8 +16,8 @@ import contextlib
 import contextvars
 import dis
 import functools
-import re
 import traceback
+import types
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, final
@@ -26,7 +26,7 @@ import jax
 import jax.numpy as jnp
 
 from hlobatch._jax import this_trace
-from hlobatch.diagnostics import BatchTypeError, HloBatchError, IntegerOverflowError, Location, is_internal
+from hlobatch.diagnostics import BatchTypeError, HloBatchError, IntegerOverflowError, Location, is_internal, is_own
 from hlobatch.prelude import is_of_prelude
 from hlobatch.values.carriers import in_words
 from hlobatch.values.facts import Learned, NotYet, Site, of_code, of_function
@@ -195,9 +195,10 @@ def watched_alone(
                 raise
             return watched.failed((type(error), error.args), without(values))
         except (AttributeError, TypeError) as error:
-            if not is_of_one_kind or not is_pythons(error) or not _OF_ITS_KIND.search(str(error)):
+            if not is_of_one_kind or not is_pythons(error) or _is_of_jax(error):
                 raise
-            return watched.failed((type(error), (in_words(str(error)),)), without(values))
+            text = in_words(str(error))
+            return watched.failed((type(error), (text,)), without(values))
 
     def run(*values: Any) -> Any:
         with within(place) as watched:
@@ -214,10 +215,18 @@ def watched_alone(
     return run
 
 
-_OF_ITS_KIND: Final = re.compile(
-    r"has no attribute|is not (callable|iterable|subscriptable)|has no len|unsupported operand|not supported between"
-)
-"""Messages of Python's where an object has no such method."""
+def _is_of_jax(error: BaseException) -> bool:
+    """Whether JAX or NumPy raised an exception."""
+    last = _last_of(error.__traceback__)
+    file = last.tb_frame.f_code.co_filename if last is not None else ""
+    return is_internal(file) and not is_own(file)
+
+
+def _last_of(traceback: types.TracebackType | None) -> types.TracebackType | None:
+    """The part of a traceback for the code that raised."""
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    return traceback
 
 
 def wants(kinds: tuple[type[BaseException], ...], has_try: bool, is_careful: bool) -> None:
@@ -457,9 +466,7 @@ def is_of_tracing(error: BaseException) -> bool:
 
 def is_of_raise(error: BaseException) -> bool:
     """Whether a ``raise`` or ``assert`` of the user's raised an exception, which lanes that reach it raise."""
-    last = error.__traceback__
-    while last is not None and last.tb_next is not None:
-        last = last.tb_next
+    last = _last_of(error.__traceback__)
     if last is None or isinstance(error, HloBatchError):
         return False
     code = last.tb_frame.f_code

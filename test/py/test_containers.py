@@ -1036,7 +1036,36 @@ def paths_of_a_grid(n):
     return paths(n % 4, 3)
 
 
-@pytest.mark.parametrize("function", [places_without_a_value, remembered, paths_of_a_grid], ids=lambda f: f.__name__)
+def table_of_places(n):
+    """As many items as are kept in one array where all are numbers."""
+    table, row = [[None] * 5 for _ in range(4)], [None] * 20
+    for k in range(n):
+        table[k % 4][k * 2 % 5] = row[k * 3 % 20] = k
+    first, second = table[n % 4][(n + 1) % 5], row[n * 3 % 20]
+    count = sum(table[i][j] is None for i in range(4) for j in range(5))
+    return -1 if first is None else first, second is None, count
+
+
+def ways_through_a_table(n):
+    memo = [[None] * 6 for _ in range(6)]
+
+    def ways(i, j):
+        if i == 0:
+            return 1
+        if memo[i][j] is not None:
+            return memo[i][j]
+        memo[i][j] = ways(i - 1, j) + j
+        if j > 1:
+            memo[i][j] += ways(i, j - 1)
+        return memo[i][j]
+
+    return ways(n % 6, n % 5)
+
+
+NONE_IN_SOME_LANES = [places_without_a_value, remembered, paths_of_a_grid, table_of_places, ways_through_a_table]
+
+
+@pytest.mark.parametrize("function", NONE_IN_SOME_LANES, ids=lambda f: f.__name__)
 def test_items_that_are_none_in_some_lanes(function):
     check(function, NUMBERS)
 

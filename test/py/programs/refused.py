@@ -5,5 +5,4 @@ A program whose result is wrong stands here too, as ``WrongResultError``: it is 
 
 REFUSED: dict[str, str] = {
     "is_happy": "BatchTypeError",
-    "shape_area": "BatchTypeError",
 }
