@@ -295,7 +295,7 @@ class Comprehension(Smooth):
     values = (
         "sum(e * 2 for e in (x, y, #))",
         "sum([e * e for e in (x, #)])",
-        "sum(x * i for i in range(n))",
+        "sum(x * i for i in range(1, n + 2))",
         "sum(e for e in v if e > #)",
         "max(e - # for e in (x, y))",
     )
