@@ -35,6 +35,12 @@ def length(x: Any, y: Any) -> Any:
     return most * jnp.sqrt(1 + ratio * ratio)
 
 
+def absolute(z: Any) -> Any:
+    """The absolute value, which is infinite if a part is, even if the other one is NaN."""
+    x, y = _parts(z)
+    return jnp.where(jnp.isinf(x) | jnp.isinf(y), np.inf, length(x, y))
+
+
 def quotient(a: Any, b: Any) -> Any:
     """The quotient by Smith's algorithm, which divides by the larger part first to avoid overflow."""
     (ar, ai), (br, bi) = _parts(a), _parts(b)
@@ -191,7 +197,7 @@ def _is_less(a: Any, b: Any) -> Any:
 
 
 OF_COMPLEX: Final[dict[str, Callable[..., Any]]] = {
-    "abs": lambda z: length(*_parts(z)),
+    "abs": absolute,
     "cos": cos,
     "cosh": cosh,
     "div": quotient,

@@ -89,10 +89,11 @@ def test_functions_of_ordinary_numbers(unary: hb.BatchedFunction) -> None:
 def test_functions_of_extreme_numbers(unary: hb.BatchedFunction) -> None:
     found = unary(lengths(EXTREME), EXTREME)
     loop = hb.batch(repeated(UNARY), optimizations=LOOP)(lengths(EXTREME), EXTREME)
+    is_number = ~np.isnan(EXTREME)  # of NaN beside an infinity, releases of XLA differ
     for name, one in found.items():
         if name not in OWN:
-            close(one, loop[name], name)
-    is_number = ~np.isnan(EXTREME)
+            close(np.asarray(one)[is_number], np.asarray(loop[name])[is_number], name)
+    close(found["abs"], np.abs(EXTREME), "abs")
     wanted = np.sqrt(EXTREME.astype(np.complex128)).astype(np.complex64)
     close(np.asarray(found["sqrt"])[is_number], wanted[is_number], "sqrt")
 
