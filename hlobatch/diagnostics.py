@@ -449,6 +449,14 @@ def is_own(file: str) -> bool:
     return file.startswith(_OWN)
 
 
+def raised_at(error: BaseException) -> types.TracebackType | None:
+    """The part of an exception's traceback for the code that raised it; None before it is raised."""
+    last = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    return last
+
+
 def without_internal_frames(error: E, is_internal: Callable[[str], bool] = is_internal) -> E:
     """The error without traceback frames of internal files, and so for its causes."""
     if error.__cause__ is not None:

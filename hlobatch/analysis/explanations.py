@@ -26,6 +26,7 @@ from hlobatch.diagnostics import (
     as_also,
     is_internal,
     is_own,
+    raised_at,
 )
 from hlobatch.ir.names import as_written
 from hlobatch.ir.ops import PrimOp
@@ -123,9 +124,7 @@ def _of_carrier(error: Exception) -> _Explanation | None:
 
 def _of_own_code(error: Exception) -> _Explanation | None:
     """The explanation of an error that shows a fault of hlobatch's own code; None for any other error."""
-    last = error.__traceback__
-    while last is not None and last.tb_next is not None:
-        last = last.tb_next
+    last = raised_at(error)
     file = "" if last is None else last.tb_frame.f_code.co_filename
     if not isinstance(error, (NameError, AttributeError, AssertionError)) or not is_own(file) or is_of_prelude(file):
         return None

@@ -32,7 +32,7 @@ from hlobatch.transforms.log_effects import log_effects
 from hlobatch.transforms.simplify_cfg import reachable, simplify_cfg
 from hlobatch.transforms.split_live_ranges import split_live_ranges, split_live_ranges_of
 from hlobatch.values.facts import NONE_KNOWN, Facts
-from hlobatch.values.lifting import differs_by_lane
+from hlobatch.values.lifting import differs_by_lane, needs_lift
 
 Infer = Callable[[Program], Inference]
 """Infers the types of a program."""
@@ -82,9 +82,11 @@ def _without_value(program: Program, found: Inference) -> frozenset[str]:
         for block in f.graph
         for i, op in enumerate(block.instructions)
         if (traced := found.traced.get(((f.name, block.name), i))) is not None and isinstance(op, PrimOp)
-        for v, type_ in zip(op.vars_out, lifted(traced, [found.types[v] for v in op.vars_out]).out_types, strict=True)
+        for v, type_ in zip(op.vars_out, traced.out_types, strict=True)
+        if type_.is_static
     )
-    return frozenset(v for v, type_ in pairs if type_.is_static and not found.types[v].is_static)
+    held = ((v, type_, found.types[v]) for v, type_ in pairs)
+    return frozenset(v for v, type_, wanted in held if not wanted.is_static and not needs_lift(type_, wanted))
 
 
 def _check_reads(program: Program, lost: frozenset[str]) -> None:

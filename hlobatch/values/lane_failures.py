@@ -17,7 +17,6 @@ import contextvars
 import dis
 import functools
 import traceback
-import types
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, final
@@ -26,7 +25,15 @@ import jax
 import jax.numpy as jnp
 
 from hlobatch._jax import this_trace
-from hlobatch.diagnostics import BatchTypeError, HloBatchError, IntegerOverflowError, Location, is_internal, is_own
+from hlobatch.diagnostics import (
+    BatchTypeError,
+    HloBatchError,
+    IntegerOverflowError,
+    Location,
+    is_internal,
+    is_own,
+    raised_at,
+)
 from hlobatch.prelude import is_of_prelude
 from hlobatch.values.carriers import in_words
 from hlobatch.values.facts import Learned, NotYet, Site, of_code, of_function
@@ -217,16 +224,9 @@ def watched_alone(
 
 def _is_of_jax(error: BaseException) -> bool:
     """Whether JAX or NumPy raised an exception."""
-    last = _last_of(error.__traceback__)
+    last = raised_at(error)
     file = last.tb_frame.f_code.co_filename if last is not None else ""
     return is_internal(file) and not is_own(file)
-
-
-def _last_of(traceback: types.TracebackType | None) -> types.TracebackType | None:
-    """The part of a traceback for the code that raised."""
-    while traceback is not None and traceback.tb_next is not None:
-        traceback = traceback.tb_next
-    return traceback
 
 
 def wants(kinds: tuple[type[BaseException], ...], has_try: bool, is_careful: bool) -> None:
@@ -466,7 +466,7 @@ def is_of_tracing(error: BaseException) -> bool:
 
 def is_of_raise(error: BaseException) -> bool:
     """Whether a ``raise`` or ``assert`` of the user's raised an exception, which lanes that reach it raise."""
-    last = _last_of(error.__traceback__)
+    last = raised_at(error)
     if last is None or isinstance(error, HloBatchError):
         return False
     code = last.tb_frame.f_code
