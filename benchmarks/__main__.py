@@ -67,7 +67,7 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--inputs", type=int, metavar="N", help="examples in all; as many as lanes if not given")
     parser.add_argument("--repetitions", type=int, metavar="N", help="rounds at most")
     parser.add_argument("--seconds", type=float, metavar="S", help="of timed runs per size")
-    parser.add_argument("--contenders", type=_names, metavar="A,B…", help="besides hlobatch; all if not given")
+    parser.add_argument("--contenders", nargs="+", metavar="NAME", help="besides hlobatch; all if not given")
     parser.add_argument("--json", type=Path, metavar="FILE", help="update this file, or the platform's in this folder")
     parser.add_argument("--quick", action="store_true", help="one small size each, few repetitions")
     parser.add_argument("--list", action="store_true", help="list the workloads")
@@ -76,10 +76,6 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 def _numbers(text: str) -> list[int]:
     return [int(part) for part in text.split(",")]
-
-
-def _names(text: str) -> list[str]:
-    return text.split(",")
 
 
 if __name__ == "__main__":

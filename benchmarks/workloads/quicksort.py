@@ -136,6 +136,9 @@ WORKLOAD = Workload(
         "hlobatch": batched,
         "hlobatch, without kernels": partial(batched, **ready.without("kernels")),
         "hlobatch, without kernels and in_place": partial(batched, **ready.without("kernels", "in_place")),
+        "hlobatch, without kernels and results_in_parts": partial(
+            batched, **ready.without("kernels", "results_in_parts")
+        ),
         "lockstep vmap": lockstep,
         "numba, serial": serial,
     },
