@@ -25,7 +25,8 @@ def in_rows(containers: list[Any], room: int | None) -> Any:
     """The containers of a batch as one.
 
     Args:
-        containers: Lists, deques, sets or dicts, all of one class, whose items are numbers, arrays or tuples of these.
+        containers: Lists, deques, sets or dicts, all of one class, whose items are numbers, arrays, tuples of these, or
+            such containers.
         room: The number of items to have room for; None for twice as many as the longest has, and at least some.
 
     Raises:
@@ -57,13 +58,33 @@ def _class_of(containers: list[Any]) -> Any:
 
 
 def _columns(items: list[Any]) -> Any:
-    """The items, which are pytrees of one structure, as one pytree of arrays ``[items, …]``."""
-    structure: Any = jax.tree.structure(items[0])
-    for item in items:
-        if jax.tree.structure(item) != structure:
-            _refuse(f"the items {items[0]!r} and {item!r} are not of one type")
+    """The items as one pytree of arrays ``[items, …]``.
+
+    Items that are lists, sets, dicts or deques are one growing container, unless all of them have one structure, as the
+    lines of a table do.
+    """
+    first = items[0]
+    structure: Any = jax.tree.structure(first)
+    is_opaque = type(first) in KINDS and jax.tree_util.all_leaves([first])  # a set, which is no pytree
+    if is_opaque or any(jax.tree.structure(item) != structure for item in items):
+        return _columns_of_unequal(items)
+    if not structure.num_leaves:
+        _refuse(f"the item {first!r} holds no number, so that the type of the items is not known")
     columns = zip(*map(jax.tree.leaves, items), strict=True)
     return jax.tree.unflatten(structure, list(map(_column, columns)))
+
+
+def _columns_of_unequal(items: list[Any]) -> Any:
+    first = items[0]
+    for item in items:
+        if type(item) is not type(first) or (isinstance(item, tuple) and len(item) != len(first)):
+            _refuse(f"the items {first!r} and {item!r} are not of one type")
+    if type(first) in KINDS:
+        return in_rows(items, None)
+    if not isinstance(first, tuple):
+        _refuse(f"the items {first!r} and {items[-1]!r} are not of one type")
+    structure = jax.tree.structure(first, is_leaf=lambda part: part is not first)
+    return jax.tree.unflatten(structure, [_columns(list(parts)) for parts in zip(*items, strict=True)])
 
 
 def _column(leaves: tuple[Any, ...]) -> np.ndarray[Any, Any]:
@@ -100,5 +121,5 @@ def _made(like: Any, rows: Any, sizes: Any) -> Any:
 def _refuse(what: str) -> NoReturn:
     raise BatchTypeError(
         f"hb.Ragged is made of containers of unequal lengths, and {what}",
-        help="give a list for each input, of numbers, of arrays of one shape, or of tuples of these.",
+        help="give a list for each input, of numbers, of arrays of one shape, of tuples of these, or of lists.",
     )

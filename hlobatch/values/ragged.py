@@ -63,8 +63,8 @@ class Ragged:
         """An argument that has a list, set, dict or deque for each input.
 
         Args:
-            containers: The containers, one for each input, all of one class. Their items are numbers, arrays or tuples
-                of these, all of one type.
+            containers: The containers, one for each input, all of one class. Their items are numbers, arrays, tuples
+                of these, or such containers, all of one type.
             room: The most items that a container may have while the function runs; if it is left out, twice as many as
                 the longest has now, and at least some.
 

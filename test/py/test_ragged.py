@@ -348,7 +348,53 @@ def second_items(xs):
     return [b for a, b in xs if a > 1]
 
 
+def breadth_first(graph):
+    seen, queue, found = [False] * len(graph), deque([0]), []
+    seen[0] = True
+    while queue:
+        node = queue.popleft()
+        found.append(node)
+        for neighbour in graph[node]:
+            if not seen[neighbour]:
+                seen[neighbour] = True
+                queue.append(neighbour)
+    return found
+
+
+def rows_grown(rows):
+    for row in rows:
+        row.append(len(row))
+    rows.append([1, 2, 3])
+    return rows
+
+
+def sums_of_sets(xs):
+    return [sum(sorted(x)) for x in xs]
+
+
+def reversed_items(xs):
+    return xs[::-1]
+
+
+def merged(xs):
+    found = {}
+    for x in xs:
+        found.update(x)
+    return found
+
+
+def lists_in_a_dict(xs):
+    for key in xs:
+        xs[key].append(key)
+    return xs
+
+
+def sums_beside(xs):
+    return [a + sum(b) for a, b in xs]
+
+
 LISTS = [[5, 1, 2], [], [7], [4, 4, 4, 4]]
+GRAPHS = [[[1, 2], [0], [0]], [[1], [0, 2], [1, 3], []], [[]]]
 ARGUMENTS = (
     (total, LISTS),
     (with_one_more, LISTS),
@@ -357,6 +403,13 @@ ARGUMENTS = (
     (best, [{3: 1, 4: 9}, {}, {-1: 0}]),
     (symmetric, [{1, -1, 3}, {0}]),
     (second_items, [[(1, 0.5), (2, 1.5)], [], [(5, 2.5)]]),
+    (breadth_first, GRAPHS),
+    (rows_grown, GRAPHS),
+    (sums_of_sets, [[{1, 2}, {3}], [], [set(), {4}]]),
+    (sums_beside, [[(1, [2]), (3, [4, 5])], [(1, [])]]),
+    (reversed_items, [[[[1], [2, 3]], []], [[[4]]]]),
+    (merged, [[{1: 2}, {3: 4, 1: 1}], [{}]]),
+    (lists_in_a_dict, [{1: [1, 2], 2: []}, {5: [4]}]),
 )
 
 
@@ -415,6 +468,10 @@ def test_room_of_an_argument() -> None:
         ([], "there is no container"),
         ([[1], (2,)], "of the classes list, tuple"),
         ([[1], [(2, 3)]], "are not of one type"),
+        ([[[1], [2.5, [3]]]], "1 and 2.5 are not of one type"),
+        ([[[1], {2}]], r"\[1\] and \{2\} are not of one type"),
+        ([[(1, [2]), (1, ())]], r"\[2\] and \(\) are not of one type"),
+        ([[[]]], r"the item \[\] holds no number"),
         ([[np.zeros(2)], [np.zeros(3)]], "arrays of several shapes"),
         ([["a"]], "'a', a str, and no number"),
         ([[1 << 40]], "too large for int32"),
