@@ -11,6 +11,7 @@ object fail, and no others (``lane_failures.py``).
 from __future__ import annotations
 
 import copy
+import math
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -48,6 +49,8 @@ from hlobatch.values.optional import (
 
 MOST_ITEMS: Final = 10_000
 """Most items, of all objects together, that are put into one table."""
+MOST_COMBINATIONS: Final = 1024
+"""Most combinations of objects for which an operation on several choices is carried out."""
 
 
 class OneOf(Choice):
@@ -153,7 +156,17 @@ def each(several: Choice | Maybe, function: Callable[[Any], Any]) -> Any:
 
 
 def for_each(function: Callable[..., Any], *operands: Any) -> Any:
-    """The result of a function, some of whose operands are choices, or are None in some lanes."""
+    """The result of a function, some of whose operands are choices, or are None in some lanes.
+
+    Raises:
+        BatchTypeError: The operands may be one of more combinations of objects than a program can have.
+    """
+    combinations = math.prod(len(one.hb_objects) for one in operands if isinstance(one, Choice))
+    if combinations > MOST_COMBINATIONS and sum(isinstance(one, Choice) for one in operands) > 1:
+        raise BatchTypeError(
+            f"this is done with objects that differ between lanes, in any of {combinations} combinations",
+            help="compute with numbers that stand for the objects, such as their indices or the codes of letters.",
+        )
     for place, operand in enumerate(operands):
         before, after = operands[:place], operands[place + 1 :]
 
