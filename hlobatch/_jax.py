@@ -5,12 +5,13 @@ Other modules import these names from here; when a release of JAX moves somethin
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, wraps
 from operator import attrgetter
-from types import CellType, FunctionType
+from types import CellType, FrameType, FunctionType
 from typing import Any, Final, TypeAlias
 
 import jax
@@ -134,6 +135,7 @@ __all__ = [
     "register_operation",
     "register_transpose",
     "serialize_portable",
+    "show_tracers",
     "stable_calls",
     "stablehlo",
     "subjaxprs",
@@ -209,6 +211,22 @@ def subjaxprs_of(equation: Equation) -> Iterator[Jaxpr]:
 def is_tracer(value: Any) -> bool:
     """Whether a value is a tracer, whose value is not known yet."""
     return isinstance(value, jax.core.Tracer)
+
+
+def show_tracers(text_of: Callable[[FrameType], str | None]) -> None:
+    """Let a function give the text of tracers, wherever one is made, in place of JAX.
+
+    Args:
+        text_of: Is given the frame of the code that makes the text, and returns it; None for that of JAX. It may raise.
+    """
+    shown = jax.core.Tracer.__repr__
+
+    @wraps(shown)
+    def __repr__(self: Any) -> str:  # noqa: N807
+        text = text_of(sys._getframe(1))
+        return shown(self) if text is None else text
+
+    jax.core.Tracer.__repr__ = __repr__  # type: ignore[method-assign]
 
 
 def weakly(value: Any, dtype: DType) -> Any:

@@ -18,7 +18,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hlobatch._jax import HOST_EFFECTS, Aval, has_host_do, is_debug_effect, jaxpr_of, keys_of
+from hlobatch._jax import HOST_EFFECTS, Aval, has_host_do, is_debug_effect, jaxpr_of, keys_of, show_tracers
 from hlobatch.analysis.definedness import user_name
 from hlobatch.analysis.explanations import at_its_place, explained, place_of
 from hlobatch.analysis.may_grow import depths_of
@@ -48,6 +48,7 @@ from hlobatch.values.identity import Identity, identity_of, noting
 from hlobatch.values.kinds import Statement, asking
 from hlobatch.values.lane_failures import watched_alone
 from hlobatch.values.leaf_types import leaf_type, widened_leaf
+from hlobatch.values.texts_made import text_of_lane
 
 _one_lane: contextvars.ContextVar[bool] = contextvars.ContextVar("hlobatch_one_lane", default=False)
 
@@ -103,6 +104,9 @@ def stays(site: Site, attribute: str) -> None:
 def is_one_lane() -> bool:
     """Whether the user's code is being traced, for one lane, so that no array has a batch axis."""
     return _one_lane.get()
+
+
+show_tracers(lambda maker: text_of_lane(maker) if is_one_lane() else None)
 
 
 def trace(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) -> TracedFunction:

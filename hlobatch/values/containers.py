@@ -30,6 +30,7 @@ from hlobatch.ir.types import TensorType
 from hlobatch.values.facts import NotYet
 from hlobatch.values.lane_failures import fails, read_of_nothing
 from hlobatch.values.leaf_types import leaf_type
+from hlobatch.values.texts_made import shown
 
 SIZE: Final = TensorType(np.dtype(np.int32))
 """The type of the number of items."""
@@ -102,6 +103,9 @@ class Container(Growing):
     def check_room(self, full: Any) -> None:
         """Fail in the lanes of the mask ``full``, where there is no room for a further item."""
         fails(CapacityError, FULL.format(self.name, self.capacity), full, self.bound is None)
+
+    def __repr__(self) -> str:
+        return shown(self, object.__repr__(self))
 
     def __len__(self) -> int:
         raise BatchTypeError(

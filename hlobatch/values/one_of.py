@@ -46,6 +46,7 @@ from hlobatch.values.optional import (
     is_present,
     there_alone,
 )
+from hlobatch.values.texts_made import shown
 
 MOST_ITEMS: Final = 10_000
 """Most items, of all objects together, that are put into one table."""
@@ -105,7 +106,7 @@ class OneOf(Choice):
         return each(self, copy.deepcopy)
 
     def __repr__(self) -> str:
-        return " or ".join(map(repr, self.hb_objects))
+        return shown(self, " or ".join(map(repr, self.hb_objects)))
 
 
 jax.tree_util.register_pytree_node(
