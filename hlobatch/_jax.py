@@ -219,7 +219,7 @@ def show_tracers(text_of: Callable[[FrameType], str | None]) -> None:
     Args:
         text_of: Is given the frame of the code that makes the text, and returns it; None for that of JAX. It may raise.
     """
-    shown = jax.core.Tracer.__repr__
+    shown: Callable[[Any], str] = jax.core.Tracer.__repr__
 
     @wraps(shown)
     def __repr__(self: Any) -> str:  # noqa: N807

@@ -1,4 +1,4 @@
-"""A text that Python makes of a lane's value, by whatever way, is Python's or refused, and never the name of a tracer."""
+"""A text that Python makes of a lane's value, by whatever way, is Python's or refused, and not the name of a tracer."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def text_of_exception(x):
 
 TEXTS: tuple[Callable[[Any, Any], int], ...] = (
     lambda x, y: len("".join(map(str, (x, y)))),
-    lambda x, y: len(list(map(str, [x, y]))[0]),
+    lambda x, y: len(list(map(str, [x, y]))[1]),
     lambda x, y: len(" ".join(map(repr, (x, y)))),
     lambda x, y: len(max(map(ascii, (x, y)))),
     lambda x, y: max((x, y), key=str),
@@ -82,7 +82,7 @@ TEXTS: tuple[Callable[[Any, Any], int], ...] = (
     lambda x, y: len(string.Template("$a").substitute(a=x)),
     lambda x, y: len(Point(x).__repr__()),
     lambda x, y: len([x, y].__repr__()),
-    lambda x, y: len(dict(a=x).__repr__()),
+    lambda x, y: len({"a": x}.__repr__()),
     lambda x, y: len(Pair(x, y).__repr__()),
     lambda x, y: len(repr(types.SimpleNamespace(a=x))),
     lambda x, y: len(list(range(x)).__repr__()),
