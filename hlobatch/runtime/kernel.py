@@ -24,6 +24,7 @@ from hlobatch.ir.fate import FATES, NUMBER, Fate
 from hlobatch.kernels.interface import FAULT, Call
 from hlobatch.kernels.jit import Code
 from hlobatch.kernels.module import KernelModule
+from hlobatch.runtime.leaving import may_stay
 from hlobatch.runtime.memory import BYTES_SURELY_THERE, available
 from hlobatch.runtime.threads import lanes
 from hlobatch.runtime.watch import Watch
@@ -376,6 +377,7 @@ class _Call:
         fields[Call.ROW] = row
         return cls(fields, run.kernel, run.arrays, counts, (entries, memory, shared, todo, run))
 
+    @may_stay
     def run(self) -> int:
         """Run inputs until none is left, and return 0; return 1 if told to stop or if the turns are used up."""
         return int(self.kernel.code.run(ctypes.addressof(self.arrays), self.fields.ctypes.data))

@@ -20,7 +20,7 @@ from hlobatch.runtime.kernel import OWN_SECONDS, Frames
 from hlobatch.runtime.kernel_call import Record, all_of_call, check_registered, stops
 from hlobatch.runtime.kernel_plan import KernelRunner
 from hlobatch.runtime.kinds_of_calls import CALLS_FROM_PYTHON, MOST_MISTAKEN, UNKNOWN, Kind, Prepared, types_of
-from hlobatch.runtime.leaving import in_a_stretch, is_in_a_daemon
+from hlobatch.runtime.leaving import in_a_stretch, is_in_another_thread
 from hlobatch.runtime.places import has_several_devices
 from hlobatch.runtime.plan import Plan
 from hlobatch.runtime.stops import interruption
@@ -53,7 +53,7 @@ def by_itself(plan: Plan, inputs: Arrays, user_value: Callable[[Arrays], Any], k
             return UNKNOWN
         before = stopped[0]
         try:
-            if is_in_a_daemon():
+            if is_in_another_thread():
                 results = _in_a_stretch(known, *args, **kwargs)
             elif are_alike:
                 results = _handing_over(known, *args, **kwargs)

@@ -17,10 +17,11 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from functools import cache
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from typing import Any, Final, TypeVar
 
 from hlobatch.kernels.interface import STACK_BYTES
+from hlobatch.runtime.leaving import may_stay
 
 T = TypeVar("T")
 
@@ -36,32 +37,28 @@ class Workers:
     def __init__(self, name: str, most: int) -> None:
         self.name, self.most = name, most
         self._calls = SimpleQueue[tuple[Future[Any], Callable[[], Any]]]()
-        self._idle = threading.Semaphore(0)
-        self._count = 0
-        self._starting = threading.Lock()
+        self._lock = threading.Lock()
+        self._threads = 0
+        self._open = 0  # calls that wait or are being made; as many threads as that always find one
 
     def submit(self, call: Callable[[], T]) -> Future[T]:
         """Have a thread make a call; returns the future of its result."""
         future = Future[T]()
-        if not self._idle.acquire(blocking=False):
-            self._start_another()
+        with self._lock:
+            self._open += 1
+            if self._threads < min(self._open, self.most):
+                start(self._serve, f"{self.name}-{self._threads}")
+                self._threads += 1
         self._calls.put((future, call))
         return future
 
-    def _start_another(self) -> None:
-        with self._starting:
-            if self._count < self.most:
-                start(self._serve, f"{self.name}-{self._count}")
-                self._count += 1
-
+    @may_stay
     def _serve(self) -> None:
         while True:
-            try:
-                future, call = self._calls.get(block=False)
-            except Empty:
-                self._idle.release()
-                future, call = self._calls.get()
+            future, call = self._calls.get()
             _make(future, call)
+            with self._lock:
+                self._open -= 1
             del future, call  # so that a waiting thread keeps no objects of its last call alive
 
 

@@ -212,7 +212,7 @@ def test_interrupted() -> None:
 def test_interrupted_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
     """A signal that comes before anybody knows what the call gave back; later calls are as before."""
     batched = familiar(kernel(down), NUMBERS)
-    monkeypatch.setattr(kernel_by_itself, "is_in_a_daemon", mock.Mock(side_effect=KeyboardInterrupt))
+    monkeypatch.setattr(kernel_by_itself, "is_in_another_thread", mock.Mock(side_effect=KeyboardInterrupt))
     with pytest.raises(hb.Interrupted) as info:
         batched(NUMBERS)
     assert len(info.value.unfinished) == SIZE
@@ -434,8 +434,8 @@ def test_a_failure_in_another_thread_spoils_nothing() -> None:
 def test_a_failure_is_computed_once() -> None:
     """Where a call has failed, Python makes the next one at once, and compiled code those after one that ended."""
     short = familiar(kernel(picky), THREE)
-    entered = mock.Mock(wraps=kernel_by_itself.is_in_a_daemon)
-    with mock.patch.object(kernel_by_itself, "is_in_a_daemon", entered):
+    entered = mock.Mock(wraps=kernel_by_itself.is_in_another_thread)
+    with mock.patch.object(kernel_by_itself, "is_in_another_thread", entered):
         for _ in range(5):
             with pytest.raises(ValueError, match="not 3"):
                 short(THREE + 1)

@@ -20,6 +20,7 @@ from zoo import LOOP
 
 import hlobatch as hb
 from hlobatch.lowering.to_stablehlo import to_stablehlo
+from hlobatch.runtime import leaving
 from hlobatch.runtime import threads as runtime_threads
 from hlobatch.runtime.division import divide
 from hlobatch.runtime.plan import Room
@@ -457,37 +458,84 @@ def test_an_error_in_one_call_waits_for_the_others() -> None:
 
 
 AT_EXIT = """
-import sys, threading, time
+import os, signal, sys, threading, time
 import numpy as np
 import hlobatch as hb
 
-@hb.batch(dispatch=sys.argv[1], threads=int(sys.argv[2]))
+what, how, dispatch, threads = sys.argv[1:]
+
+@hb.batch(dispatch=dispatch, threads=int(threads))
 def endless(n):
     while n != 0:
         n = n | 1
     return n
 
-endless(np.zeros(8, np.int32))
-threading.Thread(target=lambda: endless(np.arange(1, 9, dtype=np.int32)), daemon=True).start()
+def work():
+    while True:
+        if what == "runs":
+            endless(np.arange(1, 9, dtype=np.int32))
+        elif what == "calls":
+            endless(np.zeros(8, np.int32))
+        else:
+            hb.batch(endless.function, dispatch=dispatch)(np.zeros(8, np.int32))
+
+if what != "makes":
+    endless(np.zeros(8, np.int32))
+signal.signal(signal.SIGINT, signal.default_int_handler)
+threading.Thread(target=work, daemon=how == "daemon").start()
 time.sleep(1)
 print("leaving", time.time(), flush=True)
+if how == "interrupted":  # in Python's own wait for the thread
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
 """
 
 
 @pytest.mark.parametrize(
-    ("dispatch", "threads"),
+    ("what", "how", "dispatch", "threads"),
     [
-        ("kernel", 2),
-        pytest.param("sweep", 1, marks=pytest.mark.slow),
-        pytest.param("kernel", 1, marks=pytest.mark.slow),
-        pytest.param("sweep", 2, marks=pytest.mark.slow),
+        ("runs", "daemon", "kernel", 2),
+        ("makes", "daemon", "sweep", 1),
+        *(
+            pytest.param(what, how, *form, marks=pytest.mark.slow)
+            for what in ("runs", "makes", "calls")
+            for how in ("daemon", "interrupted")
+            for form in (("kernel", 1), ("sweep", 1), ("sweep", 2))
+            if (what, how, *form) != ("makes", "daemon", "sweep", 1)
+        ),
     ],
 )
-def test_a_process_exits_while_a_daemon_thread_runs_lanes(dispatch: str, threads: int) -> None:
-    command = [sys.executable, "-c", AT_EXIT, dispatch, str(threads)]
+def test_a_process_exits_while_another_thread_is_busy(what: str, how: str, dispatch: str, threads: int) -> None:
+    """No thread aborts the process: those that Python does not wait for, or no longer after Ctrl-C."""
+    command = [sys.executable, "-c", AT_EXIT, what, how, dispatch, str(threads)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    assert done.returncode == 0, done.stderr
+    assert not done.stderr or how == "interrupted"
+    assert time.time() - float(done.stdout.split()[1]) < 30
+
+
+STREAM_AT_EXIT = """
+import threading, time
+import numpy as np
+import hlobatch as hb
+from test_threads import fibonacci
+waits = threading.Event()
+
+def batches():
+    yield np.arange(5)
+    waits.set()
+    time.sleep(100)
+
+threading.Thread(target=lambda: list(hb.stream(fibonacci, batches())), daemon=True).start()
+waits.wait()
+print("leaving", time.time(), flush=True)
+"""
+
+
+@pytest.mark.slow
+def test_a_process_exits_while_a_stream_waits_for_its_next_batch() -> None:
+    done = run_here(STREAM_AT_EXIT)
     assert (done.returncode, done.stderr) == (0, "")
-    assert time.time() - float(done.stdout.split()[1]) < 10
+    assert time.time() - float(done.stdout.split()[1]) < leaving.MOST_SECONDS / 2
 
 
 def test_workers_are_started_as_needed_and_serve_again() -> None:
@@ -501,6 +549,24 @@ def test_workers_are_started_as_needed_and_serve_again() -> None:
     assert names <= {"test-0", "test-1", "test-2"}
     with pytest.raises(ZeroDivisionError):
         pool.submit(lambda: 1 // 0).result()
+
+
+def test_a_thread_that_is_busy_for_ever_is_given_no_other_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if threads of the pool look for calls before, while and after others are submitted."""
+    start = runtime_threads.start
+
+    def start_slowly(*how: Any) -> None:
+        start(*how)
+        time.sleep(0.05)  # time for the new thread to look for a call before there is one
+
+    monkeypatch.setattr(runtime_threads, "start", start_slowly)
+    pool, gate = runtime_threads.Workers("test", 5), threading.Event()
+    try:
+        for number in range(4):
+            pool.submit(gate.wait)
+            assert pool.submit(lambda number=number: number).result(10) == number
+    finally:
+        gate.set()
 
 
 DEVICES = """
