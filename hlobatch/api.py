@@ -41,6 +41,7 @@ from hlobatch.runtime.pickling import reduced, restore
 from hlobatch.runtime.plan import Plan
 from hlobatch.runtime.room import MORE_ROOM, fits_with, is_outgrown
 from hlobatch.runtime.stats import RunStats
+from hlobatch.runtime.watch import going_on
 from hlobatch.stages import Traced
 from hlobatch.strategy.options import Options, is_int
 from hlobatch.transforms.learning import learned_program
@@ -247,7 +248,8 @@ class BatchedFunction(Generic[P, R]):
                 if is_tracing():
                     outcome = Outcome(trace(plan, call.physical()))
                 else:
-                    outcome = execute(plan, call.physical(), stats=stats)
+                    with going_on():
+                        outcome = execute(plan, call.physical(), stats=stats)
             except HloBatchError as wrong:
                 if not is_outgrown(wrong):
                     raise

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Final
@@ -39,7 +41,11 @@ class Watch:
         if not options.is_watched:
             return None
         tell = options.progress if callable(options.progress) else Line() if options.progress else None
-        return cls(plan.name, total, options.timeout, tell)
+        watch = cls(plan.name, total, options.timeout, tell)
+        if _here.goes_on:
+            watch.began = _here.began
+        _here.began = watch.began
+        return watch
 
     @property
     def seconds_left(self) -> float | None:
@@ -67,3 +73,23 @@ class Watch:
     @property
     def _seconds(self) -> float:
         return perf_counter() - self.began
+
+
+class _Here(threading.local):
+    """When the last watched run of a thread began, and whether the next one is of the same call."""
+
+    began: float = 0.0
+    goes_on: bool = False
+
+
+_here: Final = _Here()
+
+
+@contextmanager
+def going_on() -> Iterator[None]:
+    """A context in which watched runs of this thread are further runs of the call that made the last one."""
+    _here.goes_on = True
+    try:
+        yield
+    finally:
+        _here.goes_on = False

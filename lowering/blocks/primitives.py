@@ -98,8 +98,12 @@ def over_lanes(
     function: Callable[..., Sequence[Any]], varies: Sequence[bool], lanes: ArrayLike, arrays: Arrays
 ) -> list[Any]:
     """What a function of one lane's arrays gives on arrays of all lanes, which differ in some of them."""
+
+    def of_lane(*given: Any) -> Sequence[Any]:  # JAX prints a callable object that it maps, and loses Ctrl-C meanwhile
+        return function(*given)
+
     if any(varies):
-        return list(jax.vmap(function, tuple(0 if differs else None for differs in varies))(*arrays))
+        return list(jax.vmap(of_lane, tuple(0 if differs else None for differs in varies))(*arrays))
     return [jnp.broadcast_to(r, (lanes, *jnp.shape(r))) for r in function(*arrays)]
 
 

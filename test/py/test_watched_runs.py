@@ -9,6 +9,7 @@ from zoo import LOOP
 
 import hlobatch as hb
 from hlobatch.runtime.pace import Pace
+from hlobatch.runtime.watch import Watch
 
 NUMBERS = np.arange(11, dtype=np.int32)
 ENDLESS = NUMBERS == 4
@@ -49,6 +50,29 @@ def test_its_time_is_over(how: dict[str, Any]) -> None:
         assert (np.asarray(error.outputs)[~unfinished] == 5).all()
         assert not unfinished.all() or how == FORMS["gang"]  # which gives back what all of its lanes have come to
         assert isinstance(error, TimeoutError)
+
+
+@pytest.mark.parametrize("how", [FORMS["loop"], FORMS["kernel"]], ids=["loop", "kernel"])
+def test_the_runs_of_a_call_whose_lists_grow_have_one_limit(
+    how: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first call has a run for each capacity of the list, the second one has one run."""
+    began: list[float] = []
+    monkeypatch.setattr(Watch, "look", lambda watch, _: began.append(watch.began))
+    monkeypatch.setattr(Watch, "end", lambda watch, _: began.append(watch.began))
+
+    def counted(n):
+        items = []
+        while n > 0:
+            items.append(n)
+            n -= 1
+        return len(items)
+
+    f = hb.batch(counted, timeout=1000.0, **how)
+    assert f(9 * NUMBERS).tolist() == (9 * NUMBERS).tolist()
+    assert len(set(began)) == 1 < len(began)
+    assert f(9 * NUMBERS).tolist() == (9 * NUMBERS).tolist()
+    assert len(set(began)) == 2
 
 
 @forms
