@@ -19,6 +19,7 @@ from hlobatch.ir.boxed import Boxed
 from hlobatch.ir.patterns import parts_of
 from hlobatch.ir.types import Static, Type
 from hlobatch.values.facts import Site
+from hlobatch.values.own_containers import reads_missing_key
 
 LEN: Final = "__len__"
 BOOL: Final = "__bool__"
@@ -52,9 +53,12 @@ def of_statement(place: Location, name: str) -> Site:
 
 def called_by_itself(error: BaseException) -> str | None:
     """The outermost method of the user's that Python called implicitly before an error; None if there is none."""
-    for frame, _ in traceback.walk_tb(error.__traceback__):
+    frames = (frame for frame, _ in traceback.walk_tb(error.__traceback__))
+    users = (one for one in frames if not is_internal(one.f_code.co_filename) or reads_missing_key(one.f_code))
+    next(users, None)  # the statement itself, whose code has the name of the function that it stands in
+    for frame in users:
         code = frame.f_code
-        if is_internal(code.co_filename) or not code.co_argcount:
+        if not code.co_argcount:
             continue
         owner = type(frame.f_locals.get(code.co_varnames[0]))
         found = inspect.getattr_static(owner, code.co_name, None)

@@ -20,6 +20,7 @@ import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
+from hlobatch.prelude import is_of_prelude
 from hlobatch.values.draws import is_users_file
 
 Meaning = Callable[[types.FunctionType, Any], types.CodeType]
@@ -93,11 +94,15 @@ def _has_place_for(method: types.FunctionType, code: types.CodeType) -> bool:
 
 
 def methods_of(kind: type) -> Iterator[types.FunctionType]:
-    """The functions of a class that are written in the user's files."""
+    """The functions of a class that are written in the user's files, or in the prelude."""
     for value in vars(kind).values():
         for function in functions_in(value):
-            if isinstance(function, types.FunctionType) and is_users_file(function.__code__.co_filename):
+            if isinstance(function, types.FunctionType) and _is_read(function.__code__.co_filename):
                 yield function
+
+
+def _is_read(file: str) -> bool:
+    return is_users_file(file) or is_of_prelude(file)
 
 
 def functions_in(value: Any) -> Iterator[Any]:

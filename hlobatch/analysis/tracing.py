@@ -49,6 +49,7 @@ from hlobatch.values.kinds import Statement, asking
 from hlobatch.values.lane_failures import watched_alone
 from hlobatch.values.leaf_types import leaf_type, widened_leaf
 from hlobatch.values.texts_made import text_of_lane
+from hlobatch.values.own_containers import with_bases
 
 _one_lane: contextvars.ContextVar[bool] = contextvars.ContextVar("hlobatch_one_lane", default=False)
 
@@ -211,7 +212,7 @@ def _traced(
         values = rebuilt(tensors, in_types)
         states = [_parts_of(t) for t in in_types]
         code, outside = _watched(op, in_types, learned), _outside(op, in_types, values)
-        with unchanged(outside, arrays_are_copied=arrays_are_copied) as found, as_they_mean(found.classes):
+        with unchanged(outside, arrays_are_copied=arrays_are_copied) as found, as_they_mean(with_bases(found.classes)):
             with asking(here):
                 given_back, results, with_flags = optional.run(code, values, functools.partial(_see, here))
             if is_in_vain:

@@ -195,7 +195,7 @@ class Asking:
 def _seen(answer: Any) -> Any:
     """The part of an answer that lowering depends on."""
     if isinstance(answer, Called):
-        return answer.callee.seen, answer.receiver, answer.expected
+        return answer.callee.seen, answer.receiver, answer.expected, answer.contents
     return answer.seen if isinstance(answer, Callee) else answer
 
 

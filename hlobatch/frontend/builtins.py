@@ -26,6 +26,7 @@ from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.frontend.files import is_users
 from hlobatch.ir.value import is_value
 from hlobatch.values.optional import optional
+from hlobatch.values.own_containers import content
 
 
 def is_array(value: Any) -> bool:
@@ -51,6 +52,7 @@ def truth(value: Any) -> Any:
 
 
 def _truth(value: Any) -> Any:
+    value = content(value, "__bool__", "__len__")
     if is_value(value):
         return value.hb_truth(_truth)
     if not is_array(value):

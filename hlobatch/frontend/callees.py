@@ -130,12 +130,14 @@ class Called:
         receiver: How the first argument follows from the called object, as in ``following.Calls``.
         expected: The guess that the call cannot be traced; None if that is known.
         is_again: Whether its values are computed again on the way back of a derivative.
+        contents: The positions of arguments of which it gets the containers in them, as in ``following.Calls``.
     """
 
     callee: Callee
     receiver: str = ""
     expected: Expected | None = None
     is_again: bool = False
+    contents: tuple[int, ...] = ()
 
 
 @dataclass
@@ -266,7 +268,7 @@ class Callees:
             callee = self.add(function.__hlobatch_function__, function.__hlobatch_type_inference__)
         else:
             callee = self.add(function)
-        return Called(callee, calls.receiver, is_again=is_computed_again(function))
+        return Called(callee, calls.receiver, is_again=is_computed_again(function), contents=calls.contents)
 
     def of_call(self, node: ast.expr, source: Source, local: frozenset[str]) -> Called | None:
         """The callee of a call expression, if its name says that it is a function of the program; else None."""

@@ -48,6 +48,7 @@ from hlobatch.frontend.traced_functions import as_meant
 from hlobatch.ir.boxed import leaves_of
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import Growing
+from hlobatch.values import own_containers
 from hlobatch.values.boxes import is_boxable
 from hlobatch.values.lane_failures import by_python, is_there
 from hlobatch.values.one_of import each, for_each
@@ -72,6 +73,7 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     if function is print:
         return print_values(*args, **kwargs)
     function = dispatched(function, args)
+    args, kwargs = own_containers.contents(function, args, kwargs)
     # A call that the program could make itself has gone through `following.follow` before.
     if not library.is_meant_as_a_whole(function) and library.standing_in(function, args, kwargs) is not None:
         raise library.traced(function)
@@ -116,7 +118,7 @@ def dispatched(function: Any, args: Sequence[Any]) -> Any:
         UnsupportedSyntaxError: The class differs between lanes.
     """
     if not isinstance(function, types.FunctionType) or function.__code__ is not _GENERIC or not args:
-        return prelude.class_for(function)
+        return own_containers.function_for(function, args)
     kind = type_of(args[0])
     if not isinstance(kind, type):
         raise UnsupportedSyntaxError(
@@ -224,7 +226,7 @@ def has_meaning(function: Any) -> bool:
     """Whether calls of an object may have another meaning than JAX would give them."""
     known = _known(function)
     has_own = (
-        prelude.class_for(function) is not function
+        own_containers.class_for(function) is not function
         or known is print
         or known in _CALLERS
         or known in IN_ORDER

@@ -31,6 +31,7 @@ from hlobatch.values.identity import places_of
 from hlobatch.values.lane_failures import fails
 from hlobatch.values.one_of import OneOf, each, for_each
 from hlobatch.values.optional import is_several
+from hlobatch.values.own_containers import content
 
 
 def member(kind: Any, value: Any) -> Any:
@@ -74,6 +75,7 @@ def count(items: Sequence[Any], value: Any, /) -> Any:
 
 def take_out(container: Any, key: Any) -> None:
     """``del container[key]``."""
+    container = content(container, "__delitem__")
     parts = (key.start, key.stop, key.step) if isinstance(key, slice) else key
     if type(container) is list and differs(parts):
         error = BatchTypeError(

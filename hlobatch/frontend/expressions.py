@@ -13,8 +13,9 @@ from __future__ import annotations
 import ast
 import collections
 import math
+import types
 from collections.abc import Iterator, Sequence
-from typing import Final, TypeGuard
+from typing import Any, Final, TypeGuard
 
 from hlobatch.analysis.overloads import BOOL, LEN, Overloaded, of_operations
 from hlobatch.diagnostics import Note, UnsupportedSyntaxError
@@ -29,7 +30,7 @@ from hlobatch.frontend.following import Calls, called, is_generator
 from hlobatch.frontend.lazy import LAZY
 from hlobatch.frontend.library import changed_by, is_built_in
 from hlobatch.frontend.nested import unnamed_function
-from hlobatch.frontend.nodes import Tree, located, walk
+from hlobatch.frontend.nodes import Tree, located, prefixes, walk
 from hlobatch.frontend.operands import operands_of, with_operands
 from hlobatch.frontend.places import changed
 from hlobatch.frontend.printing import PrintLowering
@@ -42,8 +43,10 @@ from hlobatch.frontend.straight_line import WHOLE
 from hlobatch.frontend.syntax import helper, literal, load
 from hlobatch.frontend.trace_time import TraceTimeLowering
 from hlobatch.frontend.whole_function import WholeLowering
+from hlobatch.prelude import is_trusted
 from hlobatch.values.draws import is_users_class
 from hlobatch.values.facts import Changes, Grows, holds
+from hlobatch.values.own_containers import MakesContents
 
 _ITERATORS: Final = (enumerate, filter, iter, map, range, reversed, zip)
 """Functions whose results are never stored in variables, since they can be iterated over only once."""
@@ -87,7 +90,7 @@ class ExpressionLowering(WholeLowering):
         if self.is_simple(node):
             return node
         node = called_on_each(self._with_items(node))
-        special = self._implicit_call(node)
+        special = self.implicit_call(node)
         return self._with_control(node) if special is None else self.as_method_call(node, *special)
 
     def _with_control(self, node: ast.expr) -> ast.expr:
@@ -119,7 +122,7 @@ class ExpressionLowering(WholeLowering):
                 return TraceTimeLowering(self).reduction(node, items)
         return self.with_simple_children(node)
 
-    def _implicit_call(self, node: ast.AST) -> tuple[str, Sequence[ast.expr]] | None:
+    def implicit_call(self, node: ast.AST) -> tuple[str, Sequence[ast.expr]] | None:
         """The operation and operands of an expression that implicitly calls a followed method; else None."""
         if not self.callees.facts.has(Overloaded) or id(node) in self._functions:
             return None
@@ -171,7 +174,7 @@ class ExpressionLowering(WholeLowering):
                 return False
             if isinstance(child, ast.Call):
                 self._functions[id(child.func)] = child.func
-            if self._implicit_call(child):
+            if self.implicit_call(child):
                 return False
             if isinstance(child, ast.UnaryOp) and isinstance(child.op, ast.Not):
                 return False
@@ -288,17 +291,20 @@ class ExpressionLowering(WholeLowering):
     def changes_growing_part(self, node: ast.AST) -> TypeGuard[ast.Call]:
         """Whether an expression calls a method on an item of a variable that holds growing containers."""
         match node:
-            case ast.Call(ast.Attribute(ast.Subscript() as item)):
-                return self.holds_growing(item)
+            case ast.Call(ast.Attribute(ast.Subscript() | ast.Attribute() as part)):
+                steps = [part, *prefixes(part)]
+                return any(isinstance(step, ast.Subscript) for step in steps) and self.holds_growing(part)
         return False
 
     def holds_growing(self, part: ast.expr) -> bool:
-        """Whether the variable that an expression is a part of holds growing containers."""
+        """Whether an expression is a part of a variable's growing containers, or one of them."""
         root = root_of(part)
-        if not isinstance(root, ast.Name):
+        if not isinstance(root, ast.Name) or root.id not in self.local:
             return False
-        grown = (self.callees.facts.of(Grows, Grows(self.variable(root.id), depth).site) for depth in range(4))
-        return root.id in self.local and any(grown)
+        steps = len(list(prefixes(part)))
+        hidden = steps + 1 if self.callees.facts.has(MakesContents) else 0  # to the container in each object on the way
+        depths = range(steps + hidden + 1)
+        return any(self.callees.facts.of(Grows, Grows(self.variable(root.id), depth).site) for depth in depths)
 
     def change_growing_part(self, call: ast.Call, node: ast.AST, result: str = "") -> None:
         """Lower a call that changes a growing item.
@@ -310,6 +316,8 @@ class ExpressionLowering(WholeLowering):
         """
         simple = self.with_simple_children(located(Change(call.func, call.args, call.keywords), call))
         assert isinstance(simple, ast.Call)
+        if isinstance(root := root_of(simple.func), ast.Name):
+            self.changes_own(root.id)
         body = changed(simple, self.temporary, result)
         self.primitive(body, [*([result] if result else []), *self.bound(body)], node, self.source.text(node))
 
@@ -335,6 +343,9 @@ class ExpressionLowering(WholeLowering):
                 found.update(name for name in one.callee.changes if name in one.callee.captured)
             if is_change(node) or self.changes_argument(node) or (one is not None and one.callee.changes):
                 found.update(root.id for root in _roots(node) if isinstance(root, ast.Name))
+        for node in (node for node in walk(part) if isinstance(node, ast.expr)):
+            if (special := self.implicit_call(node)) is not None:  # the method may change its object
+                found.update(root.id for operand in special[1] if isinstance(root := root_of(operand), ast.Name))
         place = self.location(part)
         inside = (fact for code, fact in self.callees.facts.about_code(Changes) if holds(place, code))
         return frozenset(found).union(*(fact.names for fact in inside))
@@ -400,7 +411,8 @@ class ExpressionLowering(WholeLowering):
         """The callee of an expression that is a call of a function of the program; None for any other."""
         if not isinstance(node, ast.Call) or (isinstance(node.func, ast.Name) and node.func.id.startswith(HELPER)):
             return None
-        if found := self.callees.of_call(node, self.source, self.local):
+        found = self.callees.of_call(node, self.source, self.local)
+        if found is not None and not self._may_get_contents(found.callee.source.function):
             return found
         if self.draws(node):
             return None
@@ -409,6 +421,11 @@ class ExpressionLowering(WholeLowering):
             return Called(self.callees.of_template(template))
         fact = self.callees.facts.of(Calls, self.site(node))
         return self._guessed(node) if fact is None else self.callees.of_fact(fact)
+
+    def _may_get_contents(self, function: Any) -> bool:
+        """Whether a callee gets the containers in objects that are derived from containers: tracing finds out which."""
+        is_of_library = isinstance(function, types.FunctionType) and is_trusted(function.__code__.co_filename)
+        return is_of_library and not self.source.is_of_prelude and self.callees.facts.has(MakesContents)
 
     def draws(self, node: ast.AST) -> Calls | None:
         """The generator with which a loop over the value of an expression takes turns; None if there is none."""
@@ -457,7 +474,7 @@ class ExpressionLowering(WholeLowering):
         calls = None if is_starred(node) else self._probable_function(node.func)
         if calls is None:
             return None
-        if is_generator(calls.function):
+        if is_generator(calls.function) or self._may_get_contents(calls.function):
             return None
         if calls.function is self.source.function and calls.receiver == "":
             return Called(self.callee)

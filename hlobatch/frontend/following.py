@@ -16,7 +16,7 @@ import functools
 import inspect
 import types
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final
 
 import jax
@@ -36,12 +36,15 @@ from hlobatch.frontend.nested import Closure, Template
 from hlobatch.frontend.starred import is_spread, received, refusal
 from hlobatch.frontend.traced_functions import as_meant
 from hlobatch.prelude import is_of_prelude, standing_for
+from hlobatch.prelude.bases import Content
 from hlobatch.prelude.jax import slopes
+from hlobatch.values import own_containers
 from hlobatch.values.facts import Learned, Site
 from hlobatch.values.identity import changes_chosen
 from hlobatch.values.kinds import Kinds, any_of_kinds, asked
 from hlobatch.values.lane_failures import count_of_failures, in_trial, is_of_raise, is_of_tracing
 from hlobatch.values.optional import any_optional
+from hlobatch.values.own_containers import class_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +57,12 @@ class Calls:
             for a callable object, ``"values"`` for the closure variables of an inner function, ``"differentiated"`` for
             the derivative of a function, ``"made"`` for the new object of a class, ``"filled"`` for that of a
             dataclass, ``"bound"`` if only tracing knows (``functools.partial``), ``""`` if there is no such argument.
+        contents: The positions of arguments that are objects derived from containers, of which it gets the containers.
     """
 
     function: Any
     receiver: str = ""
+    contents: tuple[int, ...] = ()
     is_told_early: ClassVar[bool] = True
 
 
@@ -69,7 +74,7 @@ def called(function: Any) -> Calls | None:
     """
     if isinstance(function, type):
         own = standing_for(function)
-        return _made_by(function) if own is None else Calls(own)
+        return _made_by(class_for(function)) if own is None else Calls(own)
     if isinstance(function, functools.partial):
         inner = called(function.func)
         return None if inner is None or inner.receiver == "values" else Calls(inner.function, "bound")
@@ -108,8 +113,9 @@ def _made_by(kind: type) -> Calls | None:
     own, receiver = getattr(kind, "__init__", None), "made"
     if "__init__" in vars(kind) and getattr(vars(kind).get("__dataclass_params__"), "init", False):
         own, receiver = getattr(kind, "__post_init__", None), "filled"
-    is_usual = new is object.__new__ and called_by is type.__call__
-    return Calls(own, receiver) if is_usual and isinstance(own, types.FunctionType) and is_users(own) else None
+    is_usual = new in (object.__new__, Content.__new__) and called_by is type.__call__
+    is_written = isinstance(own, types.FunctionType) and (is_users(own) or is_of_prelude(own.__code__.co_filename))
+    return Calls(own, receiver) if is_usual and is_written else None
 
 
 def filled(kind: type, /, *args: Any, **kwargs: Any) -> Any:
@@ -156,10 +162,12 @@ def follow(site: Site, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         raise refusal() if target is None else Learned(site, target)
     if function is functools.partial:
         return jax.tree_util.Partial(*args, **kwargs)  # the arguments may differ between lanes
-    if (own := standing_in(function, args, kwargs)) is not None:
-        check_grows(function, own, args)
+    inside, named = own_containers.contents(function, args, kwargs)
+    if (own := standing_in(function, inside, named)) is not None:
+        check_grows(function, own, inside)
         assert target is not None
-        raise Learned(site, target)
+        others = tuple(i for i, (value, given) in enumerate(zip(inside, args, strict=True)) if value is not given)
+        raise Learned(site, replace(target, contents=others))
     if target is None or standing_for(function) is not None:
         return call(function, *args, **kwargs)
     if target.receiver in MAKE:

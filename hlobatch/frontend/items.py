@@ -42,6 +42,7 @@ from hlobatch.values.lane_failures import by_python, fails, is_there, is_wanted,
 from hlobatch.values.number_tables import from_table, numbers, table_of, together
 from hlobatch.values.one_of import chosen, for_each
 from hlobatch.values.optional import any_optional, is_optional
+from hlobatch.values.own_containers import content
 
 _SEQUENCES: Final = (list, tuple, range, collections.deque)
 _BYTES: Final = (bytes, bytearray, array.array)
@@ -79,6 +80,7 @@ def _item(container: Any, index: Any) -> Any:
         return for_each(_item, container, index)
     if isinstance(container, dict) and is_optional(index):
         return for_each(_item, container, index)
+    container = content(container, "__getitem__")
     if isinstance(container, Collection):
         return container.item(index)
     if (result := by_methods("getitem", container, index)) is not NotImplemented:

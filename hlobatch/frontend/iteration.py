@@ -48,6 +48,7 @@ from hlobatch.values.identity import places_of
 from hlobatch.values.lane_failures import fails, where
 from hlobatch.values.number_tables import from_table, table_of
 from hlobatch.values.one_of import Rows
+from hlobatch.values.own_containers import content
 from hlobatch.values.tables import Table
 
 MOST_STATEMENTS_OF_A_LIST_THAT_GROWS: Final = 128
@@ -62,6 +63,7 @@ _COUNT: Final = re.compile(r"count\((-?\d+)(?:, (-?\d+))?\)")
 
 def items(value: Any) -> Any:
     """The iterable as an object with items by number."""
+    value = content(value, "__iter__")
     in_known_order(value)
     if isinstance(value, Table) and issubclass(value.python, dict):
         return value.in_order()

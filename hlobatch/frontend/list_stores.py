@@ -31,7 +31,7 @@ from hlobatch.ir.joined import LEAST_NUMBERS_JOINED, as_one, exact, in_parts, wr
 from hlobatch.ir.types import Static, TensorType, Type
 from hlobatch.ir.value import Collection
 from hlobatch.values.boxes import boxed
-from hlobatch.values.identity import has_changed, is_now, is_one_of
+from hlobatch.values.identity import has_changed, is_now, is_one_of, mutable_parts, places_of
 from hlobatch.values.lane_failures import is_there
 from hlobatch.values.leaf_types import is_scalar, leaf_type, widened_leaf
 from hlobatch.values.lifting import lift
@@ -82,12 +82,15 @@ def all_chosen(items: Sequence[Any], index: Any, value: Any) -> list[Any]:
         return _all_chosen_or_none(items, index, value)
     if _has_none([value, *items]):
         return _all_parts_chosen(items, index, value)
+    differ = _lists_that_differ(value, items)
     size, value, olds = len(items), boxed(value, ()), [boxed(item, ()) for item in items]
     value, *olds = _with_lengths([value, *olds])
     tree: Any = jax.tree.structure(value)
     other = next((item for item in olds if jax.tree.structure(item) != tree), None)
     if other is not None:
-        raise _of_several_types(_type_of(value), _type_of(other))
+        error = _of_several_types(_type_of(value), _type_of(other))
+        error.about = differ or None
+        raise error
     numbers = [leaf for old in olds for leaf in jax.tree.leaves(old)]
     if tree.num_leaves and _are_alike(numbers) and all(np.ndim(leaf) == 0 for leaf in jax.tree.leaves(value)):
         count = tree.num_leaves
@@ -150,6 +153,16 @@ def _may_be_none(part: Any) -> bool:
 
 def _row(numbers: Sequence[Any]) -> Any:
     return as_one(numbers) if len(numbers) > 1 else jnp.reshape(numbers[0], (1,))
+
+
+def _lists_that_differ(value: Any, items: Sequence[Any]) -> tuple[Any, ...]:
+    """The places of lists in the items of a list, of which an item that takes a place among them has another length."""
+    given, found = dict(mutable_parts(value)), dict[Any, None]()
+    for path, part in (pair for item in items for pair in mutable_parts(item)):
+        other = given.get(path)
+        if type(part) is type(other) and isinstance(part, (list, dict)) and len(part) != len(other):
+            found.update(dict.fromkeys(places_of(part)))
+    return tuple(found)
 
 
 def _with_lengths(values: Sequence[Any]) -> list[Any]:

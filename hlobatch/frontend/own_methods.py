@@ -18,6 +18,7 @@ from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.builtins import logical_not
 from hlobatch.frontend.files import is_users
 from hlobatch.frontend.traced_functions import as_meant
+from hlobatch.values.own_containers import has_content, is_of_missing_keys
 
 _REFLECTED: Final = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
 
@@ -25,7 +26,8 @@ _REFLECTED: Final = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq",
 def own_method(value: Any, name: str) -> types.FunctionType | None:
     """The method of this name of a value's class, if the user has written it; else None."""
     found = getattr(type(value), name, None)
-    return found if isinstance(found, types.FunctionType) and is_users(found) else None
+    is_own = isinstance(found, types.FunctionType) and (is_users(found) or is_of_missing_keys(found))
+    return found if is_own else None
 
 
 def own_method_error(base: Any, name: str, what: str) -> UnsupportedSyntaxError:
@@ -34,7 +36,7 @@ def own_method_error(base: Any, name: str, what: str) -> UnsupportedSyntaxError:
         f"this {what} an item of a {type(base).__name__!r}, whose `{name}` is not followed",
         help="write a method of another name, and call it by that, as in `x.put(i, value)`.",
     )
-    error.overloaded = name if own_method(base, name) else ""
+    error.overloaded = name if own_method(base, name) or has_content(base) else ""
     return error
 
 

@@ -54,13 +54,13 @@ from hlobatch.frontend.rewriting.memoized import memoized
 from hlobatch.frontend.source import MISSING, ONE_AT_A_TIME, Source
 from hlobatch.frontend.syntax import assigned, helper
 from hlobatch.ir.effects import lane_print
-from hlobatch.values import lane_failures, narrowing, optional
+from hlobatch.values import lane_failures, narrowing, optional, own_containers
 from hlobatch.values.identity import fresh
 
 HELPERS: Final = {
     "__hb_truth": batched_builtins.truth,
     "__hb_filled": following.filled,
-    "__hb_new": object.__new__,
+    "__hb_new": own_containers.new,
     "__hb_not": batched_builtins.logical_not,
     "__hb_and": batched_builtins.logical_and,
     "__hb_operate": python_numbers.operate,

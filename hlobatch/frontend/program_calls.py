@@ -262,7 +262,9 @@ class CallLowering:
         callee = called.callee
         if is_starred(node) or called.receiver == "bound":
             return self._bound_by_tracing(node, callee)
-        return self._bound(node, callee.name, callee.source, called.receiver)
+        arguments = [_content(value) if i in called.contents else value for i, value in enumerate(node.args)]
+        given = ast.copy_location(ast.Call(node.func, arguments, node.keywords), node)
+        return self._bound(given, callee.name, callee.source, called.receiver)
 
     def arguments(self, node: ast.Call, source: Source, receiver: str) -> dict[str, ast.expr]:
         """The arguments of a call of a function without stars, by parameter; the receiver is as in ``Calls``."""
@@ -293,6 +295,11 @@ class CallLowering:
         indices = (literal(i, node) for i in range(len(signature.parameters)))
         items = (ast.copy_location(ast.Subscript(found, index, ast.Load()), node) for index in indices)
         return dict(zip(signature.parameters, items, strict=True))
+
+
+def _content(node: ast.expr) -> ast.expr:
+    """The container in an object of a class that is derived from a container."""
+    return ast.copy_location(ast.Attribute(node, "hb_content", ast.Load()), node)
 
 
 def is_of_base(function: ast.expr) -> bool:

@@ -32,7 +32,6 @@ from hlobatch.frontend.wide_numbers import with_wide
 from hlobatch.ir.carrier import Carrier
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import Growing
-from hlobatch.prelude import class_for
 from hlobatch.values import identity, lane_failures
 from hlobatch.values.boxes import boxed, is_boxable
 from hlobatch.values.draws import is_users_class
@@ -41,6 +40,7 @@ from hlobatch.values.growing_lists import GrowingList
 from hlobatch.values.lane_failures import is_there
 from hlobatch.values.one_of import for_each
 from hlobatch.values.optional import is_several
+from hlobatch.values.own_containers import class_for, content, has_content, python_class
 
 _BITWISE: Final = frozenset({"and", "or", "xor", "matmul", "iand", "ior", "ixor", "imatmul"})
 """Operations whose result on bools is a bool, as in Python, or that Python's numbers do not have."""
@@ -86,6 +86,7 @@ def operate(operation: str, *operands: Any) -> Any:
         return for_each(functools.partial(operate, operation), *operands)
     if (result := by_methods(operation, *operands)) is not NotImplemented:
         return result
+    operands = tuple(content(operand, f"__{operation}__") for operand in operands)
     if _repeats_a_list(operation, *operands):
         items, times = operands if is_tracer(operands[1]) else operands[::-1]
         operands = _growing_list(items), times
@@ -265,6 +266,8 @@ def is_instance(value: Any, kind: Any) -> Any:
         return any(isinstance(one, type) and issubclass(value.python, one) for one in kinds)
     if is_boxable(value):
         kinds = kind if isinstance(kind, tuple) else (kind,)
+        if has_content(value):
+            return issubclass(python_class(type(value)), kinds)
         return isinstance(value, (*kinds, *map(class_for, kinds)))
     number = as_python(value)
     if getattr(value, "weak_type", False) and type(number) is int and _is_integer_enum(kind):
@@ -296,6 +299,8 @@ def type_of(value: Any) -> Any:
         return for_each(type_of, value)
     if isinstance(value, (Growing, Carrier)):
         return value.python
+    if has_content(value):
+        return python_class(type(value))
     known = as_python(value)
     return type(next(iter(_of_numpy(value)), value) if is_tracer(known) else known)
 

@@ -29,6 +29,7 @@ from hlobatch.ir.choice import Choice
 from hlobatch.ir.value import Collection
 from hlobatch.values.facts import Learned, Site
 from hlobatch.values.number_tables import table_of
+from hlobatch.values.own_containers import content
 
 REDUCERS: Final[Mapping[Any, str]] = {f: f.__name__ for f in (sum, any, all, min, max, len, next)}
 """Functions that iterate once over their items, in order, and keep only their result."""
@@ -85,6 +86,7 @@ def gone_over(site: Site, items: Any) -> Any:
     Raises:
         Learned: Its length differs between lanes, or it has very many numbers.
     """
+    items = content(items, "__iter__")
     has_lanes_length = isinstance(items, Collection) or (isinstance(items, Choice) and is_tracer(length(items)))
     if has_lanes_length or has_many(items):
         raise Learned(site, Looped())

@@ -43,6 +43,7 @@ from hlobatch.values.lane_failures import is_there
 from hlobatch.values.number_tables import is_integer, table_of
 from hlobatch.values.one_of import for_each
 from hlobatch.values.optional import is_none, is_opened, is_optional, is_several
+from hlobatch.values.own_containers import content
 
 MOST_NUMBERS_ONE_BY_ONE: Final = 8
 """Most numbers that are compared or added one by one; more are joined to an array first. Chosen by judgement (2026-11),
@@ -62,6 +63,7 @@ def compare(operation: str, left: Any, right: Any) -> Any:
         is_there(right, "an order of")
     if any(map(is_several, (left, right))):
         return for_each(partial(compare, operation), left, right)
+    left, right = (content(side, f"__{operation}__", "__eq__") for side in (left, right))
     if isinstance(left, Collection) or isinstance(right, Collection):
         return _of_collections(operation, left, right)
     for kind in (tuple, list):
@@ -199,6 +201,7 @@ def contains(container: Any, item: Any) -> Any:
         return for_each(contains, container, item)
     if is_optional(item) and not isinstance(container, (tuple, list)):
         return for_each(contains, container, item)
+    container = content(container, "__contains__")
     if isinstance(container, Collection):
         return container.contains(item)
     if isinstance(own := getattr(type(container), "__contains__", None), types.FunctionType) and is_users(own):

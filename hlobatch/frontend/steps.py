@@ -40,8 +40,11 @@ def changes_one_of(node: ast.AST, names: frozenset[str]) -> bool:
     if not isinstance(node, ast.Call):
         return False
     given = [*node.args, *(keyword.value for keyword in node.keywords)]
-    if isinstance(node.func, ast.Attribute):
-        given.append(node.func.value)
+    match node.func:
+        case ast.Name("super"):
+            return False
+        case ast.Attribute(ast.Call(ast.Name("super"), [_, receiver])) | ast.Attribute(receiver):
+            given.append(receiver)
     return any(isinstance(root := root_of(part), ast.Name) and root.id in names for part in given)
 
 

@@ -38,6 +38,7 @@ from hlobatch.values.identity import has_changed, is_now, is_one_of, mutable_par
 from hlobatch.values.lane_failures import by_python, is_there
 from hlobatch.values.one_of import chosen
 from hlobatch.values.optional import is_optional
+from hlobatch.values.own_containers import are_made, content, has_content
 
 Step = tuple[str, Any]
 """A step to a part of a value: ``("[]", key)`` or ``(".", name)``, as ``places.py`` makes them."""
@@ -64,13 +65,14 @@ def item(value: Any, key: Any) -> Any:
 
 def stored(root: Any, value: Any, *steps: Step) -> Any:
     """The value after an assignment to the part to which the steps lead."""
+    steps = _into_contents(root, steps)
     new = in_lists(root, value, _keys(steps))
     return _changed(root, steps, lambda base, step: _assigned(base, step, value)) if new is None else new
 
 
 def part(root: Any, *steps: Step) -> Any:
     """The operand of an augmented assignment to a part of a value."""
-    *way, last = steps
+    *way, last = _into_contents(root, steps, is_read=True)
     is_there(last[1], "an item at")
     if way and (lists := Lists.of(root, _keys(steps))) is not None:
         return lists.found()
@@ -100,7 +102,7 @@ def _to_read(value: Any) -> Any:
 def part_to_change(root: Any, *steps: Step) -> Any:
     """A container that is a part of a value, as a copy to be changed and stored back."""
     value = part(root, *steps)
-    if isinstance(value, Growing):
+    if isinstance(value, Growing) or is_boxable(value):  # a method of a user's object is a call of the program
         return value
     if any(is_lane_index(key) for _, key in steps):
         raise UnsupportedSyntaxError(
@@ -118,16 +120,47 @@ def put(root: Any, value: Any, *steps: Step) -> Any:
             return array_stores.put(base, step[1], value)
         return _with_part(base, step, value) if isinstance(value, Growing) else _assigned(base, step, value)
 
+    steps = _into_contents(root, steps, is_read=True)
     new = in_lists(root, value, _keys(steps))
     return _changed(root, steps, assigned) if new is None else new
 
 
 def put_back(root: Any, value: Any, *steps: Step) -> Any:
     """The value after a call has changed the part to which the steps lead to ``value``, perhaps a new object."""
+    steps = _into_contents(root, steps)
     if _is_copy(root, steps):
         return root
     new = in_lists(root, value, _keys(steps))
     return _changed(root, steps, lambda base, step: _with_part(base, step, value)) if new is None else new
+
+
+def _into_contents(root: Any, steps: Sequence[Step], *, is_read: bool = False) -> Sequence[Step]:
+    """The steps, with one to the container in each object of a class that is derived from a container.
+
+    An item of such an object is an item of its container, unless methods of the user's say otherwise.
+
+    Args:
+        root: The value at the beginning.
+        steps: The steps.
+        is_read: Whether the part is also read.
+
+    Raises:
+        UnsupportedSyntaxError: Methods of the user's have to be called for an item.
+    """
+    if not are_made():
+        return steps
+    found, base = list[Step](), root
+    for index, (kind, key) in enumerate(steps):
+        is_last = index == len(steps) - 1
+        if kind == "[]" and has_content(base):
+            reads = ("__getitem__",) if is_read or not is_last else ()
+            if (inner := content(base, *reads, *(("__setitem__",) if is_last else ()))) is base:
+                raise own_method_error(base, "__setitem__", "assigns to")
+            found.append((".", "hb_content"))
+            base = inner
+        found.append((kind, key))
+        base = None if is_last else _read(base, (kind, key))
+    return found
 
 
 def _is_copy(root: Any, steps: Sequence[Step]) -> bool:

@@ -39,6 +39,7 @@ from hlobatch.ir.names import AT_PLACE
 from hlobatch.ir.ops import BranchOp, GotoOp, PrimOp
 from hlobatch.values.facts import Changes, Site, of_code, of_function
 from hlobatch.values.lane_failures import PROGRAM, CanFail, Careful, Caught
+from hlobatch.values.own_containers import is_method_of_base
 
 TEMPORARY: Final = "_hb_"
 """Prefix of variables that the user cannot have written."""
@@ -285,7 +286,7 @@ class StraightLineLowering(abc.ABC):
             return False
         value = static_value(node.func, self.source, self.local)
         gives_function = value is functools.partial or differentiates(value)
-        return value is MISSING or gives_function or called(value) is not None
+        return value is MISSING or gives_function or called(value) is not None or is_method_of_base(value)
 
     def _check_global(self, name: str, node: ast.AST) -> None:
         if self.source.resolve(name) is MISSING:

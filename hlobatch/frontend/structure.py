@@ -24,6 +24,7 @@ from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import Growing
 from hlobatch.values.one_of import for_each
 from hlobatch.values.optional import is_several
+from hlobatch.values.own_containers import content
 
 _ITSELF: Final = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple)
 """Classes whose one positional pattern matches the subject itself."""
@@ -44,6 +45,7 @@ def is_sequence(subject: Any, least: int, or_more: bool) -> Any:
     """Whether the subject is a sequence of ``least`` items, or at least as many; arrays and texts are no sequences."""
     if is_several(subject):
         return for_each(lambda one: is_sequence(one, least, or_more), subject)
+    subject = content(subject)
     if isinstance(subject, LaneRange):
         length = subject.length()
         return as_bool(length >= least if or_more else length == least)
@@ -65,13 +67,14 @@ def middle(subject: Sequence[Any], begin: int, end: int) -> list[Any]:
     """The list that a starred pattern binds; ``end`` counts from the subject's end."""
     if isinstance(subject, Choice):
         return for_each(lambda one: middle(one, begin, end), subject)  # type: ignore[no-any-return]
-    return list(subject)[begin : len(subject) + end]
+    return list(content(subject))[begin : len(subject) + end]
 
 
 def is_mapping(subject: Any, *keys: Any) -> Any:
     """Whether the subject is a dict with these keys."""
     if is_several(subject):
         return for_each(lambda one: is_mapping(one, *keys), subject)
+    subject = content(subject)
     if isinstance(subject, Growing):
         raise _refused_length(subject)
     return isinstance(subject, Mapping) and all(key in subject for key in keys)
@@ -79,7 +82,7 @@ def is_mapping(subject: Any, *keys: Any) -> Any:
 
 def remaining(subject: Mapping[Any, Any], *keys: Any) -> dict[Any, Any]:
     """The entries of a dict without the keys that have patterns."""
-    return {key: value for key, value in subject.items() if key not in keys}
+    return {key: value for key, value in content(subject).items() if key not in keys}
 
 
 def is_of_class(subject: Any, kind: Any, *attributes: int | str) -> Any:

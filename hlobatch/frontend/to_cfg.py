@@ -236,7 +236,7 @@ class FunctionLowering(FailingLowering):
         """A method call on the result of ``setdefault``, as a call on the item, after the ``setdefault`` is emitted."""
         match call.func:
             case ast.Attribute(ast.Call(ast.Attribute(entries, "setdefault"), [key, default], []) as put, method):
-                if not self.holds_growing(entries):
+                if not (self.holds_growing(entries) or self.callees.facts.has(AnotherName)):
                     return call
                 name = self.temporary()
                 self.assign(name, self.simple(key), node)

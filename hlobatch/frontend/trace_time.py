@@ -39,7 +39,7 @@ class TraceTimeLowering:
             return self.function.with_simple_children(node)
         site = self.function.site(items)
         draws = any(isinstance(part, ast.Call) and self.function.draws(part) for part in ast.walk(items))
-        calls = draws or any(self.function.called(part) for part in ast.walk(items))
+        calls = draws or any(self._calls(part) for part in ast.walk(items))
         differs = self.function.callees.facts.of(Looped, site) is not None
         is_many = any(self._goes_over_many(generator.iter) for generator in items.generators)
         if not calls and not differs and not is_many:
@@ -50,6 +50,12 @@ class TraceTimeLowering:
             as_reduction(name, items, given, result, self.function.temporary, may_be_empty=may_be_empty)
         )
         return load(result, node)
+
+    def _calls(self, node: ast.AST) -> bool:
+        """Whether the program makes a call for an expression: of a function of its, or of a method of an operator."""
+        if isinstance(node, ast.Call) and self.function.called(node):
+            return True
+        return isinstance(node, ast.expr) and self.function.implicit_call(node) is not None
 
     def _with_known_ranges(self, node: ast.Call, items: ast.GeneratorExp | ast.ListComp, site: Site) -> ast.Call:
         """A call on a comprehension, in which ranges whose bounds differ between lanes tell that it must be a loop."""
@@ -122,7 +128,7 @@ class TraceTimeLowering:
                 return self._written_out(node)
             if isinstance(child, ast.Call) and self.function.draws(child) and not isinstance(node, ast.Lambda):
                 return self._written_out(node, grows=True)
-            if isinstance(child, ast.Call) and self.function.called(child):
+            if self._calls(child):
                 if not isinstance(node, ast.Lambda):
                     return self._written_out(node)
                 raise UnsupportedSyntaxError(

@@ -18,6 +18,7 @@ from typing import Any
 import jax
 
 from hlobatch.ir.value import Collection, Value, is_value
+from hlobatch.prelude.bases import Content
 
 
 @jax.tree_util.register_pytree_node_class
@@ -37,7 +38,7 @@ class Boxed(Value):
     values: tuple[Any, ...]
 
     def hb_known(self, known: Callable[[Any], Any]) -> Any:
-        return object_of(self, known)
+        return as_python(object_of(self, known))
 
     def hb_truth(self, truth: Callable[[Any], Any]) -> Any:
         return truth(object_of(self, lambda inner: inner))
@@ -48,6 +49,18 @@ class Boxed(Value):
             return "{" + ", ".join(f"{name}: {part}" for name, part in parts) + "}"
         return f"{self.cls.__name__}({', '.join(f'{name}={part}' for name, part in parts)})"
 
+    @property
+    def hb_content(self) -> Any:
+        """The container in an object of a class that is derived from one; None for any other object."""
+        if not issubclass(self.cls, Content):
+            return None
+        return next((value for name, value in zip(self.names, self.values, strict=True) if name == "hb_content"), None)
+
+    def hb_with_content(self, content: Any) -> Boxed:
+        """The object with another container in it."""
+        values = [content if name == "hb_content" else own for name, own in zip(self.names, self.values, strict=True)]
+        return Boxed(self.cls, self.names, tuple(values))
+
     def tree_flatten(self) -> tuple[tuple[Any, ...], tuple[type, tuple[Any, ...]]]:
         return self.values, (self.cls, self.names)
 
@@ -56,12 +69,20 @@ class Boxed(Value):
         return cls(*data, tuple(values))
 
 
-def unboxed(value: Any) -> Any:
-    """A pytree with objects in place of boxes, except within collections; unchanged if there are no boxes."""
+def unboxed(value: Any, finished: Callable[[Any], Any] = lambda made: made) -> Any:
+    """A pytree with objects in place of boxes, except within collections; unchanged if there are no boxes.
+
+    Args:
+        value: The pytree.
+        finished: A function applied to each object.
+    """
     if not boxes_in(value):
         return value
     is_whole = lambda part: isinstance(part, (Boxed, Collection))  # noqa: E731
-    return jax.tree.map(lambda part: object_of(part, unboxed) if is_boxed(part) else part, value, is_leaf=is_whole)
+    inside = partial(unboxed, finished=finished)
+    return jax.tree.map(
+        lambda part: finished(object_of(part, inside)) if is_boxed(part) else part, value, is_leaf=is_whole
+    )
 
 
 def in_python(value: Any, of_array: Callable[[Any], Any] = lambda array: array) -> Any:
@@ -186,6 +207,11 @@ def mapped(function: Callable[[Any], Any], value: Any, is_leaf: Callable[[Any], 
         return function(part)
 
     return jax.tree.map(part_of, value, is_leaf=lambda part: is_leaf(part) or is_in_own_order(part))
+
+
+def as_python(value: Any) -> Any:
+    """The object that the user gets: one of a class that stands for the user's in lanes becomes one of the user's."""
+    return value.hb_as_python() if isinstance(value, Content) else value
 
 
 def object_of(box: Boxed, inside: Callable[[Any], Any]) -> Any:

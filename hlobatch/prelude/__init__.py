@@ -12,7 +12,8 @@ also runs under CPython. A function stands for the library function of the same 
 table lists it.
 
 Code of this package is trusted: its indices are in range, and not negative unless they are literals, so lanes do not
-check them. Errors in it are reported at the line that calls it.
+check them. Those in ``bases.py`` are the user's, and are checked. Errors in this package are reported at the line that
+calls it.
 """
 
 from __future__ import annotations
@@ -37,6 +38,11 @@ _FOLDER: Final = f"{Path(__file__).resolve().parent}{os.sep}"
 def is_of_prelude(file: str) -> bool:
     """Whether a file is in this package."""
     return file.startswith(_FOLDER)
+
+
+def is_trusted(file: str) -> bool:
+    """Whether a file is in this package, and its indices are not those that the user's code gives it."""
+    return is_of_prelude(file) and file != f"{_FOLDER}bases.py"
 
 
 def standing_for(function: Any) -> types.FunctionType | None:
@@ -123,7 +129,8 @@ def _functions() -> Mapping[Any, types.FunctionType]:
 @functools.cache
 def _modules() -> Mapping[str, Mapping[str, types.FunctionType]]:
     """By module of this package, its functions that stand for Python's functions of the same name."""
-    return {name: _standing(name) for name in sorted(module.name for module in pkgutil.iter_modules(__path__))}
+    names = {module.name for module in pkgutil.iter_modules(__path__)} - {"bases"}
+    return {name: _standing(name) for name in sorted(names)}
 
 
 def _standing(module: str) -> Mapping[str, types.FunctionType]:

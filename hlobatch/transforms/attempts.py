@@ -29,6 +29,7 @@ from hlobatch.ir.types import Type
 from hlobatch.transforms.pipeline import specialized_program
 from hlobatch.values.facts import Facts, Grows, Learned, LoopSite, Site, Turns
 from hlobatch.values.kinds import OfKinds
+from hlobatch.values.own_containers import MakesContents, contents_known
 
 MOST_FACTS: Final = 2_000
 """Facts after which building is given up: a function that makes ever new functions would go on forever."""
@@ -127,7 +128,8 @@ class Attempts:
             _check_that_it_ends(rounds, facts, program)
             typed, error = None, None
             try:
-                typed = specialized_program(program, self.in_types, facts)
+                with contents_known(facts.has(MakesContents)):
+                    typed = specialized_program(program, self.in_types, facts)
             except Learned as learned:
                 error = self._error_of_known(facts, learned)
                 if error is None:

@@ -36,6 +36,7 @@ from hlobatch.values.facts import (
     MayBeNone,
     is_kept_as_loop,
 )
+from hlobatch.values.own_containers import MakesContents
 
 Widening = MayBeNone | Grows
 """A fact that lets a variable hold more."""
@@ -85,7 +86,7 @@ def _widened(wrong: Attempt, widened: Sequence[Widening], unrolled: Attempt, att
     widened = [*widened, *_widened_besides(wrong, unrolled, attempts)]
     known = wrong.facts.known
     if any(isinstance(fact, Grows) for fact in widened):  # most other facts are learned anew
-        known = {of: fact for of, fact in known.items() if of[0] in (MayBeNone, Grows, GoesOver)}
+        known = {of: fact for of, fact in known.items() if of[0] in (MayBeNone, Grows, GoesOver, MakesContents)}
     return attempts.attempt(Facts({**known, **{(type(fact), fact.site): fact for fact in widened}}), wrong.loops)
 
 

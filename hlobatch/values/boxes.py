@@ -24,6 +24,7 @@ from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.ir.boxed import Boxed, in_own_order, is_in_own_order
 from hlobatch.ir.walk import attributes
 from hlobatch.prelude import is_registered
+from hlobatch.prelude.bases import Content
 from hlobatch.values.draws import is_users_class
 
 _BASES: Final = frozenset({object, abc.ABC, typing.Generic, typing.Protocol})
@@ -42,7 +43,9 @@ def _is_plain(cls: type) -> bool:
         return False
     own = [base for base in cls.__mro__ if base not in _BASES and not _is_plain_exception(base)]
     return all(
-        (is_registered(base) or is_users_class(base)) and not _has_own_setting(base) for base in own
+        (is_registered(base) or is_users_class(base) or base.__module__ == Content.__module__)
+        and not _has_own_setting(base)
+        for base in own
     ) and not hasattr(cls, "__next__")
 
 

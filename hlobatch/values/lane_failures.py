@@ -24,6 +24,7 @@ from typing import Any, Final, final
 import jax
 import jax.numpy as jnp
 
+from hlobatch import prelude
 from hlobatch._jax import this_trace
 from hlobatch.diagnostics import (
     BatchTypeError,
@@ -368,10 +369,10 @@ def is_trusted() -> bool:
     A function of the user's that the prelude calls, such as a sort key, is not.
     """
     watched = _watched.get()
-    if watched is None or not is_of_prelude(watched.place.file):
+    if watched is None or not prelude.is_trusted(watched.place.file):
         return False
     files = (frame.f_code.co_filename for frame, _ in traceback.walk_stack(None))
-    return is_of_prelude(next(file for file in files if is_of_prelude(file) or not is_internal(file)))
+    return prelude.is_trusted(next(file for file in files if is_of_prelude(file) or not is_internal(file)))
 
 
 def is_there(value: Any, what: str) -> None:

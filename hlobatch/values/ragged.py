@@ -23,7 +23,7 @@ import numpy as np
 from hlobatch._jax import is_key, is_tracer
 from hlobatch.console import ONE_LINE
 from hlobatch.diagnostics import BatchTypeError
-from hlobatch.ir.boxed import in_python, unboxed
+from hlobatch.ir.boxed import Boxed, in_python, unboxed
 from hlobatch.ir.growing import Growing, is_growing
 from hlobatch.values.in_rows import in_rows
 
@@ -159,6 +159,11 @@ class Ragged:
     @property
     def _container(self) -> Any:
         """The growing container, its arrays with the batch axis in front."""
+        return self._whole.hb_content if isinstance(self._whole, Boxed) else self._whole
+
+    @property
+    def _whole(self) -> Any:
+        """The container, or the object that has it in it."""
         return jax.tree.unflatten(self._structure, self._arrays)
 
     @property
@@ -210,4 +215,4 @@ def _opened(part: Ragged, are_bounded: bool) -> Any:
     container.bound = (container.bound or part.room) if are_bounded else None
     is_abstract = isinstance(container.size, jax.ShapeDtypeStruct)
     container.size = container.size if is_abstract else jnp.maximum(container.size, 0)  # negative in failed lanes
-    return container
+    return part._whole.hb_with_content(container) if isinstance(part._whole, Boxed) else container

@@ -12,7 +12,7 @@ from typing import Any
 
 import jax
 
-from hlobatch.ir.boxed import in_python, unboxed
+from hlobatch.ir.boxed import Boxed, as_python, in_python, unboxed
 from hlobatch.ir.growing import is_growing
 from hlobatch.ir.physical import rebuild
 from hlobatch.ir.types import Type
@@ -31,11 +31,16 @@ def user_value(arrays: list[Any], type_: Type) -> Any:
 
 def without_own_kinds(value: Any, type_: Type) -> Any:
     """A value of a type, with what the caller knows in place of our own kinds of value."""
-    return unboxed(jax.tree.map(_returned, value, is_leaf=is_growing) if type_.grows else value)
+    return unboxed(jax.tree.map(_returned, value, is_leaf=_is_ragged) if type_.grows else value, as_python)
+
+
+def _is_ragged(part: Any) -> bool:
+    """Whether a part is a container of another length in each lane, or an object with one in it."""
+    return is_growing(part) or (isinstance(part, Boxed) and is_growing(part.hb_content))
 
 
 def _returned(part: Any) -> Any:
-    if not is_growing(part):
+    if not _is_ragged(part):
         return part
     arrays, structure = jax.tree.flatten(part)
     return Ragged(arrays, structure) if arrays else in_python(part)  # without arrays it is empty in all lanes

@@ -1116,6 +1116,105 @@ class OfMath(Feature):
     changes = ("h.append(#)", "if len(h) > 4:\n    h.pop()", "h = [*h, @][-4:]")
 
 
+class OwnContainers(Feature):
+    helpers = """
+    class Stack(list):
+        def __init__(self, items=()):
+            super().__init__(items)
+            self.pushed = 0
+
+        def push(self, x):
+            self.append(x)
+            self.pushed += 1
+            return len(self)
+
+        def append(self, x):
+            super().append(x)
+            if len(self) > 5:
+                self.pop(0)
+
+        def top(self):
+            return self[-1] if self else -1
+
+    class Tally(dict):
+        def __missing__(self, key):
+            self[key] = key + 1
+            return self[key]
+
+        def seen(self, key):
+            self[key] = self.get(key, 0) + 1
+            return self[key]
+
+    class Bounded(deque):
+        limit = 3
+
+        def put(self, x):
+            if len(self) >= self.limit:
+                self.popleft()
+            self.append(x)
+            return sum(self)
+    """
+    begins = (
+        "stk, tal, bnd = Stack(), Tally(), Bounded()",
+        "stk, tal, bnd = Stack([a, 2]), Tally({1: a}), Bounded([b])",
+    )
+    values = (
+        *(
+            "stk.top()",
+            "stk.push(@)",
+            "len(stk)",
+            "sum(stk)",
+            "stk.pushed",
+            "(stk[0] if stk else 9)",
+            "stk.count(@)",
+            "len(stk[1:])",
+        ),
+        *(
+            "tal[@]",
+            "tal.seen(@)",
+            "len(tal)",
+            "sum(tal.values())",
+            "tal.get(@, #)",
+            "sum(tal)",
+            "tal.setdefault(@, #)",
+        ),
+        *("bnd.put(#)", "len(bnd)", "sum(bnd)", "max([0, *bnd])", "sum([x * 2 for x in stk])", "isinstance(stk, list)"),
+    )
+    conditions = (
+        "@ in stk",
+        "stk",
+        "len(bnd) > @",
+        "@ in tal",
+        "stk == [a, 2]",
+        "stk.top() > @",
+        "not tal",
+        "isinstance(tal, Stack)",
+    )
+    changes = (
+        *(
+            "stk.push(#)",
+            "stk.append(#)",
+            "if stk:\n    stk.pop()",
+            "stk[:] = [#, @]",
+            "if stk:\n    stk[0] += #",
+            "stk = Stack([#])",
+        ),
+        *("tal[@] = #", "tal[@] += #", "tal.pop(@, None)", "tal.seen(#)", "tal.update({@: 3})", "tal = Tally()"),
+        *(
+            "bnd.put(#)",
+            "bnd.append(@)",
+            "if bnd:\n    bnd.popleft()",
+            "stk.extend(bnd)",
+            "stk.sort()",
+            "stk += [#]",
+            "bnd.clear()",
+        ),
+        "for v in stk:\n    t = (t * 3 + v) % 1009",
+        "for v in tal:\n    t = (t * 3 + v + tal[v]) % 1009",
+        "try:\n    t += stk.pop() + bnd.popleft()\nexcept IndexError:\n    t += 1",
+    )
+
+
 FEATURES: tuple[type[Feature], ...] = tuple(Feature.__subclasses__())
 
 

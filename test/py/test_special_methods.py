@@ -205,7 +205,19 @@ def items_that_are_set(x: Any) -> Any:
     return grid.changes, grid[0], grid[1], grids[0][2], grids[1].changes
 
 
+def in_comprehensions(x: Any) -> Any:
+    counting, numbers = Counting(), [Number(x), Number(2)]
+    below = [n < Number(3) for n in numbers]
+    return (
+        sum(counting[(x + i) % 5] for i in range(3)),
+        counting.asked,
+        sum(below),
+        any(counting[i] > 3 for i in (x, 1)),
+    )
+
+
 FUNCTIONS = [
+    in_comprehensions,
     properties,
     comparisons,
     arithmetic,

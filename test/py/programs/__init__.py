@@ -7,6 +7,7 @@ those that are refused today, and ``programs_report.py`` prints how each fares.
 
 from programs import (
     classes,
+    containers,
     dynamic,
     environments,
     everyday,
@@ -38,5 +39,6 @@ SUBJECTS = (
     everyday,
     lists,
     classes,
+    containers,
 )
 PROGRAMS: tuple[Program, ...] = tuple(program for subject in SUBJECTS for program in subject.PROGRAMS)
