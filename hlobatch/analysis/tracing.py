@@ -48,8 +48,8 @@ from hlobatch.values.identity import Identity, identity_of, noting
 from hlobatch.values.kinds import Statement, asking
 from hlobatch.values.lane_failures import watched_alone
 from hlobatch.values.leaf_types import leaf_type, widened_leaf
-from hlobatch.values.texts_made import text_of_lane
 from hlobatch.values.own_containers import with_bases
+from hlobatch.values.texts_made import text_of_lane
 
 _one_lane: contextvars.ContextVar[bool] = contextvars.ContextVar("hlobatch_one_lane", default=False)
 

@@ -343,8 +343,8 @@ class ExpressionLowering(WholeLowering):
                 found.update(name for name in one.callee.changes if name in one.callee.captured)
             if is_change(node) or self.changes_argument(node) or (one is not None and one.callee.changes):
                 found.update(root.id for root in _roots(node) if isinstance(root, ast.Name))
-        for node in (node for node in walk(part) if isinstance(node, ast.expr)):
-            if (special := self.implicit_call(node)) is not None:  # the method may change its object
+        for inner in (inner for inner in walk(part) if isinstance(inner, ast.expr)):
+            if (special := self.implicit_call(inner)) is not None:  # the method may change its object
                 found.update(root.id for operand in special[1] if isinstance(root := root_of(operand), ast.Name))
         place = self.location(part)
         inside = (fact for code, fact in self.callees.facts.about_code(Changes) if holds(place, code))

@@ -160,7 +160,8 @@ def _lists_that_differ(value: Any, items: Sequence[Any]) -> tuple[Any, ...]:
     given, found = dict(mutable_parts(value)), dict[Any, None]()
     for path, part in (pair for item in items for pair in mutable_parts(item)):
         other = given.get(path)
-        if type(part) is type(other) and isinstance(part, (list, dict)) and len(part) != len(other):
+        is_one_kind = isinstance(part, (list, dict)) and isinstance(other, type(part))
+        if is_one_kind and len(part) != len(other):  # type: ignore[arg-type]
             found.update(dict.fromkeys(places_of(part)))
     return tuple(found)
 

@@ -134,7 +134,7 @@ def put_back(root: Any, value: Any, *steps: Step) -> Any:
     return _changed(root, steps, lambda base, step: _with_part(base, step, value)) if new is None else new
 
 
-def _into_contents(root: Any, steps: Sequence[Step], *, is_read: bool = False) -> Sequence[Step]:
+def _into_contents(root: Any, steps: Sequence[Step], *, is_read: bool = False) -> tuple[Step, ...]:
     """The steps, with one to the container in each object of a class that is derived from a container.
 
     An item of such an object is an item of its container, unless methods of the user's say otherwise.
@@ -148,7 +148,7 @@ def _into_contents(root: Any, steps: Sequence[Step], *, is_read: bool = False) -
         UnsupportedSyntaxError: Methods of the user's have to be called for an item.
     """
     if not are_made():
-        return steps
+        return tuple(steps)
     found, base = list[Step](), root
     for index, (kind, key) in enumerate(steps):
         is_last = index == len(steps) - 1
@@ -160,7 +160,7 @@ def _into_contents(root: Any, steps: Sequence[Step], *, is_read: bool = False) -
             base = inner
         found.append((kind, key))
         base = None if is_last else _read(base, (kind, key))
-    return found
+    return tuple(found)
 
 
 def _is_copy(root: Any, steps: Sequence[Step]) -> bool:

@@ -58,6 +58,10 @@ class WholeLowering(StraightLineLowering):
         """The callee of an expression that is a call of a function of the program; None for any other."""
 
     @abc.abstractmethod
+    def implicit_call(self, node: ast.AST) -> tuple[str, Sequence[ast.expr]] | None:
+        """The operation and operands of an expression that implicitly calls a followed method; else None."""
+
+    @abc.abstractmethod
     def prints(self, node: ast.AST) -> TypeGuard[ast.Call]:
         """Whether an expression is a call of ``print``."""
 

@@ -24,8 +24,8 @@ class Content:
         hb_kind: The class of the container.
     """
 
-    hb_python: ClassVar[type]
-    hb_kind: ClassVar[type]
+    hb_python: ClassVar[Any]
+    hb_kind: ClassVar[Any]
     hb_content: Any
 
     def __new__(cls, *_: Any, **__: Any) -> Any:
@@ -36,7 +36,7 @@ class Content:
 
     def hb_as_python(self) -> Any:
         """The object of the user's class."""
-        kind = getattr(type(self), "hb_stands_for", self.hb_python)
+        kind: Any = getattr(type(self), "hb_stands_for", self.hb_python)
         made = kind.__new__(kind)
         for name, value in vars(self).items():
             if name != "hb_content":
@@ -147,7 +147,8 @@ class Sequence(Content):
 
 
 class List(Sequence):
-    hb_python = hb_kind = list
+    hb_python: ClassVar[Any] = list
+    hb_kind: ClassVar[Any] = list
 
     def __init__(self, iterable: Any = (), /) -> None:
         self.hb_content = list(iterable)
@@ -163,7 +164,8 @@ class List(Sequence):
 
 
 class Deque(Sequence):
-    hb_python = hb_kind = collections.deque
+    hb_python: ClassVar[Any] = collections.deque
+    hb_kind: ClassVar[Any] = collections.deque
 
     def __init__(self, iterable: Any = (), maxlen: Any = None) -> None:
         self.hb_content = collections.deque(iterable, maxlen)
@@ -192,7 +194,8 @@ class Deque(Sequence):
 
 
 class Set(Content):
-    hb_python = hb_kind = set
+    hb_python: ClassVar[Any] = set
+    hb_kind: ClassVar[Any] = set
 
     def __init__(self, iterable: Any = (), /) -> None:
         self.hb_content = set(iterable)
@@ -256,7 +259,8 @@ class Set(Content):
 
 
 class Dict(Content):
-    hb_python = hb_kind = dict
+    hb_python: ClassVar[Any] = dict
+    hb_kind: ClassVar[Any] = dict
 
     def __init__(self, entries: Any = (), /) -> None:
         self.hb_content = dict(entries)
@@ -287,7 +291,8 @@ class Dict(Content):
 
 
 class Ordered(Dict):
-    hb_python = hb_kind = collections.OrderedDict
+    hb_python: ClassVar[Any] = collections.OrderedDict
+    hb_kind: ClassVar[Any] = collections.OrderedDict
 
     def __init__(self, entries: Any = (), /) -> None:
         self.hb_content = collections.OrderedDict(entries)
@@ -300,7 +305,8 @@ class Ordered(Dict):
 
 
 class Defaults(Dict):
-    hb_python = hb_kind = collections.defaultdict
+    hb_python: ClassVar[Any] = collections.defaultdict
+    hb_kind: ClassVar[Any] = collections.defaultdict
 
     def __init__(self, factory: Any = None, entries: Any = (), /) -> None:
         self.hb_content = collections.defaultdict(factory, entries)
@@ -310,7 +316,8 @@ class Defaults(Dict):
 
 
 class Counts(Dict):
-    hb_python = hb_kind = collections.Counter
+    hb_python: ClassVar[Any] = collections.Counter
+    hb_kind: ClassVar[Any] = collections.Counter
 
     def __init__(self, iterable: Any = (), /) -> None:
         self.hb_content = collections.Counter(iterable)
@@ -332,7 +339,8 @@ class Counts(Dict):
 
 
 class UserList(List):
-    hb_python, hb_kind = collections.UserList, list
+    hb_python: ClassVar[Any] = collections.UserList
+    hb_kind: ClassVar[Any] = list
     hb_fill = Content.hb_fill
 
     @property
@@ -345,7 +353,8 @@ class UserList(List):
 
 
 class UserDict(Dict):
-    hb_python, hb_kind = collections.UserDict, dict
+    hb_python: ClassVar[Any] = collections.UserDict
+    hb_kind: ClassVar[Any] = dict
     hb_fill = Content.hb_fill
 
     @property

@@ -230,8 +230,8 @@ def _of_the_class(value: Any, cell: types.CellType) -> Any:
         case types.FunctionType() if "__class__" in value.__code__.co_freevars:
             return _function(value, cell)
         case property():
-            parts = (_of_the_class(part, cell) for part in (value.fget, value.fset, value.fdel))
-            return property(*parts, doc=value.__doc__)
+            get, set_, delete = (_of_the_class(part, cell) for part in (value.fget, value.fset, value.fdel))
+            return property(get, set_, delete, value.__doc__)
         case classmethod() | staticmethod():
             return type(value)(_of_the_class(value.__func__, cell))
     return value
