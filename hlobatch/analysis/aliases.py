@@ -38,7 +38,7 @@ from hlobatch.ir.names import as_written
 from hlobatch.ir.ops import HALT, FunctionCallOp, Op, PrimOp
 from hlobatch.ir.program import MAIN, Block, Function, Program
 from hlobatch.ir.types import Type
-from hlobatch.values.facts import Learned, of_code
+from hlobatch.values.facts import Site, of_code, tell
 from hlobatch.values.identity import Path
 
 HELD_BACK: Final = "held"
@@ -72,16 +72,18 @@ def check_aliases(program: Program, types: Mapping[str, Type], traced: Traced) -
 
     Raises:
         UnsupportedSyntaxError: A value is changed in place, and another variable that may hold it is read later.
-        Learned: It is so by a name whose place may be known.
+        Learned: It is so by names whose places may be known.
     """
     if not any(one.identity.changed for one in list(_all_traced(program, traced))):
         return
     summaries, errors = summaries_of(program, types, traced), list[UnsupportedSyntaxError]()
+    learned = list[tuple[Site, AnotherName]]()
     for function in program.functions:
         try:
-            _Check(function, Aliases(function, types, traced, summaries), traced, summaries).run()
-        except UnsupportedSyntaxError as error:  # the reason for it may be gone once another function is built again
+            _Check(function, Aliases(function, types, traced, summaries), traced, summaries, learned).run()
+        except UnsupportedSyntaxError as error:  # the reason for it may be gone once the program is built again
             errors.append(error)
+    tell(learned)
     if errors:
         raise errors[0]
 
@@ -131,12 +133,14 @@ class _Check:
         aliases: Its may-alias analysis.
         traced: Gives the traced function of an operation, by function, block and position.
         summaries: The summaries of the functions that it may call.
+        learned: Facts about names whose places may be known; the check adds to it.
     """
 
     function: Function
     aliases: Aliases
     traced: Traced
     summaries: Mapping[str, Summary]
+    learned: list[tuple[Site, AnotherName]]
 
     def run(self) -> None:
         """Refuse changes in place that another name would show in Python."""
@@ -212,7 +216,8 @@ class _Check:
         )
         if is_in_root or place is None:
             raise error
-        raise Learned(of_code(place), AnotherName(frozenset({user_name(at.root), user_name(variable)}), error))
+        names = frozenset({user_name(at.root), user_name(variable)})
+        self.learned.append((of_code(place), AnotherName(names, error)))
 
     def _check_items_of_copy(self, block: Block, index: int, op: Op, change: Change) -> None:
         """Refuse a call that changes a copy of a list, if items of the copy are put back into the list."""

@@ -480,7 +480,7 @@ class _Inferrer:
             try:
                 self._flow(parameter, type_, op.location, widen=adopt and type_ != old, optional=optional)
             except BatchTypeError as error:
-                if op.site is None:
+                if op.site is None or self._needs_ever_more_copies(caller.name, callee.name, parameter, type_, error):
                     raise
                 types = tuple(widened(self.found.types[name]).strong for name in op.vars_in)
                 copy = Copy(types, through_calls(error, caller.name, self.called_from))
@@ -497,6 +497,19 @@ class _Inferrer:
             ):  # a callee that may raise can have a known failure code before its result
                 self._flow(name, self.found.types[result], op.location)
         return True
+
+    def _needs_ever_more_copies(
+        self, caller: str, callee: str, parameter: str, argument: Type, error: BatchTypeError
+    ) -> bool:
+        """Whether copies of a recursion's functions for an argument with more and more items would never end.
+
+        They end only where the number of items decides a branch.
+        """
+        if caller not in self.calls.reachable[callee] or not error.may_grow:
+            return False
+        grows = len(argument.leaves) > len(self.found.types[parameter].leaves)
+        around = (name for name, _ in self.found.taken)
+        return grows and not any(caller in self.calls.reachable[n] and n in self.calls.reachable[caller] for n in around)
 
     def _flow(
         self, name: str, type_: Type, location: Location, *, widen: bool = False, optional: bool | None = False
