@@ -217,7 +217,7 @@ def _traced(
                 given_back, results, with_flags = optional.run(code, values, functools.partial(_see, here))
             if is_in_vain:
                 raise AskedTooEarlyError
-            _check_unchanged(op, in_types, states)
+            learned.extend(_changes(op, in_types, states))
         _refuse_kept(filter(gives_values, leaves_of(results, gives_values)))
         arrays[:] = found.arrays
         seen.append((identity_of(notes, given_back, _named(op.function)), found.may_be_unsteady))
@@ -259,7 +259,7 @@ def _watched(op: PrimOp, in_types: Sequence[Type], learned: list[tuple[Site, Any
     return watched_alone(
         op.function,
         op.location,
-        _operands_before(op),
+        operands_before(op),
         learned,
         is_known=not any(type_.tensor_leaves for type_ in in_types),
         is_of_one_kind=any(is_of_one_kind(user_name(name)) for name in op.vars_in),
@@ -337,7 +337,7 @@ def _wrong(error: Exception, op: PrimOp, in_types: Sequence[Type]) -> HloBatchEr
     return wrong
 
 
-def _operands_before(op: PrimOp) -> list[int | None]:
+def operands_before(op: PrimOp) -> list[int | None]:
     """For each variable that an operation assigns, the number of the operand that is the variable's earlier value."""
     operands = {unsplit(name): number for number, name in enumerate(op.vars_in)}
     return [operands.get(unsplit(name)) for name in op.vars_out]
@@ -471,12 +471,13 @@ _NEW_VALUE: Final = "build a new value, as in `items = [*items, x]` or `entries 
 _OF_OWN_CLASS: Final = "a class of yours is no list or dict here: let it have one, in an attribute of its own."
 
 
-def _check_unchanged(op: PrimOp, in_types: Sequence[Type], states: Sequence[Sequence[Part]]) -> None:
-    """Refuse code that changed a static object in place; learn that it changed a list, dict or object of the program.
+def _changes(
+    op: PrimOp, in_types: Sequence[Type], states: Sequence[Sequence[Part]]
+) -> Iterator[tuple[Site, Changes]]:
+    """The fact that code changed a list, dict or object in variables that the statement does not assign, if it did.
 
     Raises:
-        Learned: It changed one in a variable that the statement does not assign.
-        UnsupportedSyntaxError: The object is the same in every lane.
+        UnsupportedSyntaxError: It changed an object in place that is the same in every lane.
     """
     if (assigned := _assigned.get()) is not None:
         assigned |= identities.attributes_assigned()
@@ -496,7 +497,7 @@ def _check_unchanged(op: PrimOp, in_types: Sequence[Type], states: Sequence[Sequ
             error.may_grow = tuple((unsplit(name), depth) for depth in sorted(depths))
             raise error
     if others:
-        raise Learned(of_code(op.location), Changes(frozenset(others)))
+        yield of_code(op.location), Changes(frozenset(others))
 
 
 def _is_of_own_class(value: Any) -> bool:

@@ -25,14 +25,16 @@ from hlobatch.analysis.declared_types import check_declared
 from hlobatch.analysis.definedness import user_name
 from hlobatch.analysis.lane_dependence import that_may_differ
 from hlobatch.analysis.traced_function import TracedFunction, is_no_value
-from hlobatch.analysis.tracing import told_early, trace, zeros
+from hlobatch.analysis.tracing import operands_before, told_early, trace, zeros
 from hlobatch.analysis.type_errors import RESULT, Origin, disagreement, through_calls
 from hlobatch.diagnostics import UNKNOWN, BatchTypeError, HloBatchError, Location
 from hlobatch.ir.failures import FAILURE, holds_exception
+from hlobatch.ir.growing import is_growing
 from hlobatch.ir.names import unsplit
 from hlobatch.ir.ops import BranchOp, FunctionCallOp, Op, PrimOp
+from hlobatch.ir.patterns import parts_of
 from hlobatch.ir.program import MAIN, Block, Function, Program
-from hlobatch.ir.types import Static, Type
+from hlobatch.ir.types import Static, Type, is_leaf
 from hlobatch.values.facts import (
     NONE_KNOWN,
     Copy,
@@ -102,9 +104,12 @@ class Inference:
         return bool(self.learned or self.unexpected)
 
     def tell(self) -> None:
-        """Raise ``Learned`` if facts were learned."""
+        """Raise ``Learned`` if facts were learned.
+
+        With other facts, values may have other types, so that guesses are tested once more in the next round.
+        """
         if self.is_told:
-            tell([*self.learned, *self.unexpected, *self.expected])
+            tell([*(self.learned or self.unexpected), *self.expected])
 
 
 def infer_types(program: Program, in_types: Mapping[str, Type], facts: Facts = NONE_KNOWN) -> Inference:
@@ -235,7 +240,7 @@ class _Inferrer:
     def _another_conflict(self) -> _ConflictError | None:
         """The next conflict within a few blocks; None if there is none."""
         for _ in range(MOST_LOOKED_AT):
-            if self.work:
+            if self.work or self._passes_calls_made_anew():
                 try:
                     self._next()
                 except _ConflictError as conflict:
@@ -265,7 +270,7 @@ class _Inferrer:
     def _solve(self) -> None:
         """Visit blocks until no type changes."""
         self._reach(MAIN, self.program.graph.enter_block().name)
-        while self.work or (not self.found.is_told and self._unassigned_are_none()):
+        while self.work or self._goes_on():
             self._next()
         self.found.tell()
         if self.waiting:
@@ -273,6 +278,20 @@ class _Inferrer:
             self.found.tell()
             place = min(self.waiting, key=self.order.__getitem__)
             raise _ConflictError(self.waiting[place].error, place)
+
+    def _goes_on(self) -> bool:
+        """Whether blocks are to be visited though no type has changed: behind what has no type in this round."""
+        return self._passes_calls_made_anew() if self.found.is_told else self._unassigned_are_none()
+
+    def _passes_calls_made_anew(self) -> bool:
+        """Go on behind calls whose results have no type in this round; return whether there was one."""
+        for place, op in self.found.stuck.items():
+            results = zip(op.vars_out, self.functions[op.function].vars_out, strict=True)
+            without_type = {one: theirs for one, theirs in results if theirs not in self.found.types}
+            if self.made_anew.issuperset(without_type.values()) and not self.made_anew.issuperset(without_type):
+                self.made_anew.update(without_type)
+                self.work[place] = None
+        return bool(self.work)
 
     def _next(self) -> None:
         """Visit the first place whose inputs have changed."""
@@ -408,14 +427,38 @@ class _Inferrer:
                             self.traceable.update(_tried_callees(function, op.location))
                     except Learned as learned:
                         self.found.learned += learned.facts
-                        self.made_anew.update(op.defs)
+                        self._make_anew(op)
                     except HloBatchError as error:
-                        raise self._worded(error, op) from error.__cause__
+                        if not (grows := self._grows_unseen(op, error)):
+                            raise self._worded(error, op) from error.__cause__
+                        self.found.learned += [(fact.site, fact) for fact in grows]
+                        self._make_anew(op)
                 case FunctionCallOp():
                     if not self._call(function, op) and not self.made_anew.issuperset(op.vars_out):
                         self.found.stuck[place] = op
                         return
         self._leave(place, block)
+
+    def _grows_unseen(self, op: PrimOp, error: HloBatchError) -> Sequence[Grows]:
+        """The facts that would mend an error, if all of them are about containers that grow already.
+
+        They grow since an argument does, which the lowering of the callee does not know.
+        """
+        grows = [Grows(*name) for name in dict.fromkeys(error.may_grow)]
+        types = {unsplit(name): self.found.types[name].tensors for name in op.vars_in}
+        is_unseen = (
+            fact.depth not in self.growing.get(fact.variable, ()) and _grows_at(types.get(fact.variable), fact.depth)
+            for fact in grows
+        )
+        return grows if all(is_unseen) else ()
+
+    def _make_anew(self, op: PrimOp) -> None:
+        """Go on behind an operation that has no types in this round; containers that grow keep the types they have."""
+        for name, before in zip(op.vars_out, operands_before(op), strict=True):
+            if before is not None and _holds_growing(known := self.found.types[op.vars_in[before]]):
+                self._flow(name, known, op.location)
+            else:
+                self.made_anew.add(name)
 
     def _tell_early(self, place: Place, index: int, op: Op) -> None:
         """Ask an operation with an operand that has no type in this round for facts about its other operands."""
@@ -489,7 +532,8 @@ class _Inferrer:
                 return False
         self._reach(callee.name, callee.graph.enter_block().name)
         known = {result for result in callee.vars_out if result in self.found.types}
-        if len(known) < len(callee.vars_out) and not any(user_name(result) == FAILURE for result in known):
+        missing = [one for one, theirs in zip(op.vars_out, callee.vars_out, strict=True) if theirs not in known]
+        if not self.made_anew.issuperset(missing) and not any(user_name(result) == FAILURE for result in known):
             return False
         for name, result in zip(op.vars_out, callee.vars_out, strict=True):
             if (
@@ -557,6 +601,16 @@ def _tried_callees(function: Function, place: Location) -> Iterator[str]:
     """The functions called at the location of an operation that tries a call; tests may stand between the two."""
     ops = (op for block in function.graph for op in block.instructions)
     return (op.function for op in ops if isinstance(op, FunctionCallOp) and op.location == place)
+
+
+def _holds_growing(type_: Type) -> bool:
+    """Whether a type has growing containers."""
+    return any(map(is_growing, jax.tree.leaves(type_.tensors, is_leaf=lambda part: is_growing(part) or is_leaf(part))))
+
+
+def _grows_at(pattern: Any, depth: int) -> bool:
+    """Whether a pattern has growing containers at a nesting depth."""
+    return is_growing(pattern) if depth == 0 else any(_grows_at(part, depth - 1) for part in parts_of(pattern))
 
 
 def _grown(type_: Type, depths: Collection[int], location: Location) -> Type:
