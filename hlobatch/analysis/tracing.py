@@ -471,9 +471,7 @@ _NEW_VALUE: Final = "build a new value, as in `items = [*items, x]` or `entries 
 _OF_OWN_CLASS: Final = "a class of yours is no list or dict here: let it have one, in an attribute of its own."
 
 
-def _changes(
-    op: PrimOp, in_types: Sequence[Type], states: Sequence[Sequence[Part]]
-) -> Iterator[tuple[Site, Changes]]:
+def _changes(op: PrimOp, in_types: Sequence[Type], states: Sequence[Sequence[Part]]) -> Iterator[tuple[Site, Changes]]:
     """The fact that code changed a list, dict or object in variables that the statement does not assign, if it did.
 
     Raises:

@@ -30,7 +30,7 @@ from hlobatch.analysis.type_errors import RESULT, Origin, disagreement, through_
 from hlobatch.diagnostics import UNKNOWN, BatchTypeError, HloBatchError, Location
 from hlobatch.ir.failures import FAILURE, holds_exception
 from hlobatch.ir.growing import is_growing
-from hlobatch.ir.names import unsplit
+from hlobatch.ir.names import is_of_one_kind, unsplit
 from hlobatch.ir.ops import BranchOp, FunctionCallOp, Op, PrimOp
 from hlobatch.ir.patterns import parts_of
 from hlobatch.ir.program import MAIN, Block, Function, Program
@@ -414,30 +414,34 @@ class _Inferrer:
                     return  # the block is visited again once they have types
                 self._tell_early(place, index, op)
                 continue
-            match op:
-                case PrimOp():
-                    try:
-                        self._primitive(place, index, op)
-                    except NotYet as nothing:
-                        self.waiting[place] = nothing
-                        return
-                    except Tried as told:
-                        (self.found.expected if told.is_expected else self.found.unexpected).append(told.fact)
-                        if not told.is_expected:
-                            self.traceable.update(_tried_callees(function, op.location))
-                    except Learned as learned:
-                        self.found.learned += learned.facts
-                        self._make_anew(op)
-                    except HloBatchError as error:
-                        if not (grows := self._grows_unseen(op, error)):
-                            raise self._worded(error, op) from error.__cause__
-                        self.found.learned += [(fact.site, fact) for fact in grows]
-                        self._make_anew(op)
-                case FunctionCallOp():
-                    if not self._call(function, op) and not self.made_anew.issuperset(op.vars_out):
-                        self.found.stuck[place] = op
-                        return
+            if isinstance(op, FunctionCallOp):
+                if not self._call(function, op) and not self.made_anew.issuperset(op.vars_out):
+                    self.found.stuck[place] = op
+                    return
+            elif isinstance(op, PrimOp) and not self._primitive_or_facts(place, index, op):
+                return
         self._leave(place, block)
+
+    def _primitive_or_facts(self, place: Place, index: int, op: PrimOp) -> bool:
+        """Infer the types of a primitive's results, or note the facts that it tells; return whether there is either."""
+        try:
+            self._primitive(place, index, op)
+        except NotYet as nothing:
+            self.waiting[place] = nothing
+            return False
+        except Tried as told:
+            (self.found.expected if told.is_expected else self.found.unexpected).append(told.fact)
+            if not told.is_expected:
+                self.traceable.update(_tried_callees(self.functions[place[0]], op.location))
+        except Learned as learned:
+            self.found.learned += learned.facts
+            self._make_anew(op)
+        except HloBatchError as error:
+            if not (grows := self._grows_unseen(op, error)):
+                raise self._worded(error, op) from error.__cause__
+            self.found.learned += [(fact.site, fact) for fact in grows]
+            self._make_anew(op)
+        return True
 
     def _grows_unseen(self, op: PrimOp, error: HloBatchError) -> Sequence[Grows]:
         """The facts that would mend an error, if all of them are about containers that grow already.
@@ -515,7 +519,7 @@ class _Inferrer:
         adopt = caller.name != MAIN and self.calls.is_recursive(callee.name)
         for parameter, argument in zip(callee.vars_in, op.vars_in, strict=True):
             type_, old = self.found.types[argument], self.found.types.get(parameter)
-            optional: bool | None = _is_named(argument, self.optional) or any(
+            optional: bool | None = self._is_optional(argument) or any(
                 differs_by_lane(t) for t in (type_, old) if t is not None
             )
             if old is not None and old != type_ and makes_kinds(old, type_):
@@ -553,7 +557,9 @@ class _Inferrer:
             return False
         grows = len(argument.leaves) > len(self.found.types[parameter].leaves)
         around = (name for name, _ in self.found.taken)
-        return grows and not any(caller in self.calls.reachable[n] and n in self.calls.reachable[caller] for n in around)
+        return grows and not any(
+            caller in self.calls.reachable[n] and n in self.calls.reachable[caller] for n in around
+        )
 
     def _flow(
         self, name: str, type_: Type, location: Location, *, widen: bool = False, optional: bool | None = False
@@ -572,7 +578,7 @@ class _Inferrer:
         if name in self.results:  # results are arrays
             type_ = Type(jax.tree.map(as_number, type_.tensors, is_leaf=is_pattern))
         old, joined = self.found.types.get(name), widened(type_) if widen or name in self.results else type_
-        optional = optional is not None and (optional or _is_named(name, self.optional))
+        optional = optional is not None and (optional or self._is_optional(name))
         try:
             new = joined if old is None else self._joined(name, old, joined, optional)
             for other in [type_, *(other for _, other in self.origins[name] if new != old)]:
@@ -585,6 +591,13 @@ class _Inferrer:
         if new != old:
             self.found.types[name] = new
             self.work.update(dict.fromkeys(p for p in self.readers[name] if p in self.found.reached))
+
+    def _is_optional(self, name: str) -> bool:
+        """Whether None and a value have a join in a variable, or objects of several classes.
+
+        What is left of a variable with such objects, for one statement, may be one of several objects, too.
+        """
+        return _is_named(name, self.optional) or is_of_one_kind(user_name(name))
 
     def _joined(self, name: str, old: Type, new: Type, optional: bool) -> Type:
         """The join of two types; failing that, the join of all origins, as where a large integer now meets a float."""

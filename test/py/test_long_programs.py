@@ -2,11 +2,14 @@
 
 import contextlib
 import gc
+import importlib.util
+import re
 
 import pytest
 from small_functions import ints
 
 import hlobatch as hb
+from hlobatch.analysis import tracing
 from hlobatch.frontend.to_cfg import FunctionLowering
 from hlobatch.frontend.to_program import to_program
 from hlobatch.ir.ops import BranchOp
@@ -14,16 +17,20 @@ from hlobatch.runtime.garbage import SELDOM
 from hlobatch.transforms import attempts
 
 
+def function_of(file, text):
+    """The function ``f`` of a file that has this text."""
+    file.write_text(text)
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.f
+
+
 def chain_of(count, folder):
     """A function with so many ``elif``s, of its own file."""
     tests = "".join(f"    elif n == {i}:\n        k = {i * i % 97}\n" for i in range(1, count + 1))
-    file = folder / "chain.py"
-    file.write_text(
-        f"def chain(n):\n    if n == 0:\n        k = 0\n{tests}    else:\n        k = -1\n    return k + 1\n"
-    )
-    found = {}
-    exec(compile(file.read_text(), str(file), "exec"), found)
-    return found["chain"]
+    text = f"def f(n):\n    if n == 0:\n        k = 0\n{tests}    else:\n        k = -1\n    return k + 1\n"
+    return function_of(folder / "chain.py", text)
 
 
 def test_a_chain_of_choices_is_no_nest(tmp_path):
@@ -41,18 +48,15 @@ def test_a_chain_of_choices_is_run(tmp_path):
 
 
 def test_long_expressions_ended_in_a_recursion_error(tmp_path):
-    path = tmp_path / "long_expression.py"
-    path.write_text("def f(n):\n    return " + "+".join(["n"] * 2500) + "\n")
-    space = {}
-    exec(compile(path.read_text(), str(path), "exec"), space)
+    text = "def f(n):\n    return " + "+".join(["n"] * 2500) + "\n"
+    function = function_of(tmp_path / "long_expression.py", text)
     with pytest.raises(hb.UnsupportedSyntaxError, match="'f' is nested too deeply"):
-        hb.batch(space["f"])(ints(1))
+        hb.batch(function)(ints(1))
 
 
 def helpers(count, folder):
     """A function that calls so many others, which append to a list and pop from it, of its own file."""
-    file = folder / f"helpers{count}.py"
-    file.write_text(
+    text = (
         "".join(
             f"def h{i}(items, x):\n    items.append(x + {i})\n"
             "    if len(items) > 3:\n        return items.pop()\n    return x\n"
@@ -62,9 +66,7 @@ def helpers(count, folder):
         + "".join(f"        total = total + h{i}(items, i)\n" for i in range(count))
         + "    return total\n"
     )
-    found = {}
-    exec(compile(file.read_text(), str(file), "exec"), found)
-    return found["f"]
+    return function_of(folder / f"helpers{count}.py", text)
 
 
 def test_functions_are_lowered_in_proportion_to_the_helpers(tmp_path, monkeypatch):
@@ -84,20 +86,30 @@ def test_functions_are_lowered_in_proportion_to_the_helpers(tmp_path, monkeypatc
     assert many < 2.2 * few
 
 
-def rounds_of(function, monkeypatch, *, runs=True):
-    """The number of times that a function's program is built until it has types.
+def built(function, monkeypatch, *, runs=True):
+    """The number of times that a function's program is built until it has types, and of the statements traced for it.
 
     Its result is compared with CPython's.
     """
-    made = []
-    specialize = attempts.specialized_program
-    monkeypatch.setattr(attempts, "specialized_program", lambda *given: made.append(1) or specialize(*given))
-    numbers = ints(0, 2, 5, 9)
-    if runs:
-        assert hb.batch(function)(numbers).tolist() == [function(n) for n in numbers.tolist()]
-    else:
-        hb.batch(function).trace(numbers)
-    return len(made)
+    made, statements = [], []
+    with monkeypatch.context() as counting:
+        for module, name, found in ((attempts, "specialized_program", made), (tracing, "traced", statements)):
+            counting.setattr(module, name, counted(getattr(module, name), found))
+        numbers = ints(0, 2, 5, 9)
+        if runs:
+            assert hb.batch(function)(numbers).tolist() == [function(n) for n in numbers.tolist()]
+        else:
+            hb.batch(function).trace(numbers)
+    return len(made), len(statements)
+
+
+def counted(function, found):
+    """The function, each call of which adds an item to ``found``."""
+    return lambda *given, **named: (found.append(1), function(*given, **named))[1]
+
+
+def rounds_of(function, monkeypatch, *, runs=True):
+    return built(function, monkeypatch, runs=runs)[0]
 
 
 def four_that_may_fail(items, n):
@@ -124,14 +136,15 @@ def test_helpers_are_made_in_as_many_rounds_however_many_they_are(tmp_path, monk
     assert many <= few <= 6
 
 
+def repeated(text, count):
+    """The text in which each line with ``{i}`` stands so many times."""
+    lines = (line.replace("{i}", str(i)) for line in text.splitlines() for i in range(count if "{i}" in line else 1))
+    return "\n".join(lines) + "\n"
+
+
 def written(text, count, folder):
     """A function, of its own file, in which each line with ``{i}`` stands so many times."""
-    lines = (line.replace("{i}", str(i)) for line in text.splitlines() for i in range(count if "{i}" in line else 1))
-    file = folder / f"written{count}.py"
-    file.write_text("\n".join(lines) + "\n")
-    found = {}
-    exec(compile(file.read_text(), str(file), "exec"), found)
-    return found["f"]
+    return function_of(folder / f"written{count}.py", repeated(text, count))
 
 
 LISTS = """
@@ -217,6 +230,98 @@ def test_a_round_finds_all_however_many_there_are(text, tmp_path, monkeypatch):
     """Each list that grows, each variable that may be None and each call that is followed took rounds of its own."""
     few = rounds_of(written(text, 3, tmp_path), monkeypatch)
     assert rounds_of(written(text, 6, tmp_path), monkeypatch, runs=False) <= few
+
+
+SORTED_LISTS = """
+def h{i}(items, x):
+    items.append(x * {i})
+    best = sorted(items)
+    return best[0] + max(items) + sum(items)
+def f(n):
+    items, total = [], 0
+    for k in range(n):
+        total += h{i}(items, k)
+    return total
+"""
+SETS = """
+def h{i}(items, x):
+    if x in items:
+        items.remove(x)
+        return 1
+    items.add(x + {i})
+    return len(items)
+def f(n):
+    items, total = set(), 0
+    for k in range(n):
+        total += h{i}(items, k)
+    return total
+"""
+LISTS_IN_A_DICT = """
+def h{i}(items, x):
+    if x not in items:
+        items[x] = []
+    items[x].append({i})
+    return len(items[x])
+def f(n):
+    items, total = {}, 0
+    for k in range(n):
+        total += h{i}(items, k)
+    return total
+"""
+OBJECTS_IN_A_LIST = """
+class Point:
+    def __init__(self, x):
+        self.x = x
+def h{i}(points, x):
+    points.append(Point(x + {i}))
+    total = 0
+    for point in points:
+        if point.x > {i}:
+            total += point.x
+            point.x -= 1
+    return total
+def f(n):
+    items, total = [], 0
+    for k in range(n):
+        total += h{i}(items, k)
+    return total
+"""
+IN_A_CIRCLE = """
+def h{i}(items, x):
+    items.append(x)
+    if x <= 0:
+        return {i}
+    return h{next}(items, x - 1) + items.pop()
+def f(n):
+    return h0([], n)
+"""
+UNTIL_THE_LIST_IS_LONG = """
+def h{i}(items, x):
+    if len(items) > 5:
+        return sum(items)
+    return h{next}([*items, x], x + 1)
+def f(n):
+    return h0([], n)
+"""
+
+
+def functions_of(text, count, folder):
+    """The function ``f`` of its own file, in which functions and lines of ``f`` with ``{i}`` stand so many times."""
+    helper, f = re.split(r"^(?=def f\()", text, flags=re.MULTILINE)
+    before, helper = re.split(r"^(?=def h\{i\})", helper, flags=re.MULTILINE)
+    helpers = "".join(helper.replace("{i}", str(i)).replace("{next}", str((i + 1) % count)) for i in range(count))
+    return function_of(folder / f"functions{count}.py", before + helpers + repeated(f, count))
+
+
+@pytest.mark.parametrize(
+    "text", [SORTED_LISTS, SETS, LISTS_IN_A_DICT, OBJECTS_IN_A_LIST, IN_A_CIRCLE, UNTIL_THE_LIST_IS_LONG]
+)
+def test_functions_are_made_in_as_many_rounds_however_many_they_are(text, tmp_path, monkeypatch):
+    """Regression: each function took one or two rounds of its own, and each of a recursion in a circle fifteen."""
+    rounds, statements = built(functions_of(text, 2, tmp_path), monkeypatch)
+    rounds_of_more, statements_of_more = built(functions_of(text, 4, tmp_path), monkeypatch, runs=False)
+    assert rounds_of_more <= rounds
+    assert statements_of_more <= 2 * statements
 
 
 def sift_up(heap, i):
