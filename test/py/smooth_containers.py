@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import textwrap
 
-from feature_pairs import Feature, Lines, Writer, filled
+from feature_writer import Feature, Lines, Writer, filled
 
 
 class Held(Feature):

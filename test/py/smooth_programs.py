@@ -22,10 +22,13 @@ from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import feature_pairs
+import feature_writer
+import features
 import jax
 import jax.numpy as jnp
 import numpy as np
-from feature_pairs import MOST_DEPTH, OWN_WORDS, SKIPPED, Feature, Lines, Outcome, indented, made
+from feature_pairs import MOST_DEPTH, OWN_WORDS, SKIPPED, Outcome, made
+from feature_writer import Feature, Lines, indented
 from smooth_containers import Held
 from zoo import optimizing_little
 
@@ -48,7 +51,7 @@ STEP = 1e-6
 
 
 @dataclass
-class Writer(feature_pairs.Writer):
+class Writer(feature_writer.Writer):
     """Draws the parts of one program.
 
     Attributes:
@@ -224,7 +227,7 @@ class Nothing(Smooth):
     changes = ("m = #", "m = None", "if m is None:\n    m = #\nelse:\n    t += m * x")
 
 
-class Raising(feature_pairs.Raising):
+class Raising(features.Raising):
     helpers = """
     def check(u):
         if u > 0.6:
@@ -310,7 +313,7 @@ class Closure(Smooth):
     values = ("bump(#)", "bump(x)", "z")
     changes = ("z = #", "bump(#)", "t += bump(#)")
 
-    def begin(self, w: feature_pairs.Writer) -> Lines:
+    def begin(self, w: feature_writer.Writer) -> Lines:
         return ["z = 0.5", *w.draw.choice(self.begins).splitlines()]
 
 
