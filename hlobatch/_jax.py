@@ -326,10 +326,10 @@ def is_out_of_memory(error: Exception) -> bool:
 
 def _cells(function: Any) -> dict[str, Any]:
     """The closure variables of a function, by name."""
-    names = getattr(getattr(function, "__code__", None), "co_freevars", ())
-    return {
-        name: cell.cell_contents for name, cell in zip(names, getattr(function, "__closure__", ()) or (), strict=True)
-    }
+    if not isinstance(function, FunctionType):
+        return {}
+    names, cells = function.__code__.co_freevars, function.__closure__ or ()
+    return {name: cell.cell_contents for name, cell in zip(names, cells, strict=True)}
 
 
 def _differentiating(function: Any) -> Any:

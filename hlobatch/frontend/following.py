@@ -31,6 +31,7 @@ from hlobatch.frontend.differentiated import differentiated, differentiating, is
 from hlobatch.frontend.effects import prints
 from hlobatch.frontend.endless import finite
 from hlobatch.frontend.files import is_users
+from hlobatch.frontend.lane_numbers import differs
 from hlobatch.frontend.library import check_grows, standing_in
 from hlobatch.frontend.nested import Closure, Template
 from hlobatch.frontend.starred import is_spread, received, refusal
@@ -246,7 +247,7 @@ def drawn(site: Site, fact: Any, function: Any, args: tuple[Any, ...], kwargs: d
     known = [part for value in (*args, *kwargs.values()) for part in parts(value)]
     with in_trial():
         try:
-            items = list(finite(as_meant(function, (args, kwargs))(*args, **kwargs)))
+            items = list(finite(as_meant(function, (args, kwargs))(*args, **kwargs), differs))
         except Learned:
             raise
         except Exception as error:

@@ -63,6 +63,9 @@ class OneOf(Choice):
         return each(self, truth)
 
     def __getattr__(self, name: str) -> Any:
+        # Code that asks whether an object is a function, an array or the like must not let lanes fail.
+        if name.startswith("__") and not all(one is None or hasattr(one, name) for one in self.hb_objects):
+            raise AttributeError(name)
         return each(self, lambda value: getattr(value, name))
 
     def __setattr__(self, name: str, value: Any) -> None:

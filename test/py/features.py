@@ -360,7 +360,7 @@ class Record(Feature):
         y: int = 1
     """
     begins = ("k, w = Card(a), Point(a, b)", "k, w = Card(b, a), Point(1)")
-    values = ("k.worth", "k.rank + k.suit", "w.x", "dataclasses.replace(k, rank=@).worth", "max(w, Point(@)).y")
+    values = ("k.worth", "k.rank + k.suit", "w.x", "dataclasses.replace(k, rank=@).worth")
     conditions = ("k == Card(@, 2)", "w < Point(@, b)", "w == Point(a, @)")
     changes = ("k.rank = #", "k = Card(#, @)", "w = dataclasses.replace(w, x=@)", "w = Point(#, w.x)")
 
@@ -779,7 +779,7 @@ class Assigned(Feature):
     """
     values = (
         *("mixed(@, #)", "mixed(@, 2, @, k=@)", "mixed(*(a, @))", "mixed(@, neg=True)", "mixed(1, **{'k': @})"),
-        "sum(y0 := x for x in (a, @)) + y0",
+        "(y0 := @) + y0 * 2",
     )
     conditions = ("(z1 := @) > 2 and z1 < 5",)
     changes = (

@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import pytest
 
 import hlobatch as hb
+from hlobatch.frontend import endless
 
 
 def upto(n):
@@ -160,3 +161,29 @@ def test_loops_over_generators(function):
         assert list(zip(*(column.tolist() for column in found), strict=True)) == wanted
     else:
         assert found.tolist() == wanted
+
+
+def from_a_lane(n):
+    while True:
+        yield n
+        n = (n * 3 + 1) % 17
+
+
+def test_few_items_are_traced_of_a_generator_without_an_end(monkeypatch):
+    """Each traced item is code of its own; a program goes over them in turns before they are many."""
+    taken = []
+
+    def counted(items, is_traced):
+        for item in as_it_is(items, is_traced):
+            taken.append(item)
+            yield item
+
+    as_it_is = endless.finite
+    monkeypatch.setattr("hlobatch.frontend.following.finite", counted)
+
+    def beyond(n):
+        return sum(itertools.takewhile(lambda x: x < 11, from_a_lane(n)))
+
+    numbers = [0, 1, 2, 6]
+    assert hb.batch(beyond)(jnp.array(numbers)).tolist() == [beyond(n) for n in numbers]
+    assert 0 < len(taken) < 1000
