@@ -19,6 +19,7 @@ from hlobatch.diagnostics import HloBatchError
 from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.program import Block, ControlFlowGraph
 from hlobatch.ir.types import Static, Type
+from hlobatch.values.facts import Learned, NotYet, Tried
 
 Known = Mapping[str, Type]
 """Types with known values, for variables of which more is known than their type."""
@@ -68,7 +69,7 @@ class KnownValues:
         return known.get(name, self.types.get(name))
 
     def _results(self, op: PrimOp, known: Known) -> tuple[Type, ...] | None:
-        """Types of the results of a primitive; None if it refuses its operands with their known values."""
+        """Types of the results of a primitive; None if it refuses its operands with their known values, or has none."""
         in_types = [self.of(name, known) for name in op.vars_in]
         key = (id(op), *in_types)
         if key not in self._traced:
@@ -81,5 +82,5 @@ class KnownValues:
             return None
         try:
             return trace(op, operands, [True] * len(op.vars_out)).out_types
-        except HloBatchError:
+        except (HloBatchError, Learned, NotYet, Tried):  # what is known on one path is no fact about the program
             return None

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
@@ -61,6 +62,8 @@ class GeneratorLoop:
         self.is_lazy = function in LAZY.values()
         self.lowering, self.node, self.calls = lowering, node, calls
         self.source = function.source if isinstance(function, Template) else source_of(function)
+        # That of the iterable, since the loops of a comprehension all stand where it begins.
+        self.place = node.iter.lineno, node.iter.col_offset
 
     def lower(self) -> None:
         """Emit the loop."""
@@ -78,13 +81,14 @@ class GeneratorLoop:
     @contextlib.contextmanager
     def _inside(self, body: list[ast.stmt]) -> Iterator[None]:
         """A context in which the generator's statements count as the function's."""
-        lowering, node = self.lowering, self.node
+        lowering = self.lowering
         before = lowering.source, lowering.meanings, lowering.path, lowering.drawn
         whole = located(ast.FunctionDef(**dict(ast.iter_fields(lowering.source.node))), lowering.source.node)
         whole.body = [*whole.body, *body]
         lowering.source = replace(lowering.source, node=whole)
         lowering.meanings = replace(lowering.meanings, source=lowering.source, local=lowering.local)
-        lowering.path = (*lowering.path, -node.lineno, node.col_offset)
+        line, column = self.place
+        lowering.path = (*lowering.path, -line, column)
         lowering.drawn = (*lowering.drawn, self.calls.function)
         try:
             yield
@@ -100,7 +104,7 @@ class GeneratorLoop:
             definition = placed(with_names(definition, {}), self.node.iter)
         around = {name for part in walk(definition) if isinstance(part, ast.Nonlocal) for name in part.names}
         names = {
-            name: at_a_loop(name, self.node.lineno, self.node.col_offset)
+            name: at_a_loop(name, *self.place, self._loops_around())
             for name in sorted(local_names(definition) - around)
         }
         arguments = self._arguments()
@@ -116,6 +120,11 @@ class GeneratorLoop:
         given = {names[n]: value for n, value in arguments.items() if n not in same and n not in inside}
         self._give(given, new)
         return new
+
+    def _loops_around(self) -> int:
+        """The number of loops around this one that are written at its place, in a generator."""
+        (line, column), path = self.place, self.lowering.path
+        return sum(pair == (-line, column) for pair in itertools.pairwise(path))
 
     def _give(self, arguments: Mapping[str, ast.expr], new: ast.FunctionDef) -> None:
         """Emit the assignments of arguments to parameters, in the order in which Python evaluates them."""

@@ -72,9 +72,26 @@ def _names(operation: str) -> tuple[str, ...]:
 def _methods(operation: str, left: Any, *right: Any) -> Iterator[tuple[Callable[..., Any], Any, tuple[Any, ...]]]:
     """The user's methods that Python tries in turn, each with its object and its other operands."""
     in_place, plain, reflected, *_ = _names(operation)
-    forward = [(name, left, right) for name in dict.fromkeys((in_place, plain))]
-    backward = [(reflected, other, (left,)) for other in right]
-    comes_first = any(type(other) is not type(left) and isinstance(other, type(left)) for other in right)
-    for name, self, others in [*backward, *forward] if comes_first else [*forward, *backward]:
+    forward = [(plain, left, right)]
+    # Between two objects of one class, only comparisons ask the other one as well.
+    backward = [(reflected, o, (left,)) for o in right if type(o) is not type(left) or plain.strip("_") in _REFLECTED]
+    comes_first = any(reflected_comes_first(operation, left, other) for other in right)
+    for name, self, others in (
+        *([(in_place, left, right)] if in_place != plain else []),
+        *([*backward, *forward] if comes_first else [*forward, *backward]),
+    ):
         if method := own_method(self, name):
             yield method, self, others
+
+
+def reflected_comes_first(operation: str, left: Any, right: Any) -> bool:
+    """Whether Python tries the right operand's method first, such as ``__radd__``.
+
+    It does if the class of the right operand is derived from that of the left one, and overrides the method. A method
+    of comparison need not be overridden.
+    """
+    _, plain, reflected, *_ = _names(operation)
+    kind, derived = type(left), type(right)
+    if derived is kind or not issubclass(derived, kind) or not own_method(right, reflected):
+        return False
+    return plain.strip("_") in _REFLECTED or getattr(derived, reflected) is not getattr(kind, reflected, None)

@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from hlobatch.analysis.overloads import BOOL, LEN
+from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend import builtins as batched_builtins
 from hlobatch.frontend import python_numbers, sequences
 from hlobatch.frontend.calls import call
@@ -25,7 +26,7 @@ from hlobatch.frontend.files import is_users
 from hlobatch.frontend.items import item
 from hlobatch.frontend.members import NAMES, member
 from hlobatch.frontend.operators import BINARY, COMPARISONS, UNARY
-from hlobatch.frontend.own_methods import own_method
+from hlobatch.frontend.own_methods import own_method, reflected_comes_first
 
 _EQ: Final = "__eq__"
 _NE: Final = "__ne__"
@@ -66,6 +67,13 @@ def method(name: str, *operands: Any) -> Callable[..., Any]:
             return found.fget
         return functools.partial(_attribute, name[1:])
     operator = name.removesuffix("=")
+    if name != "contains" and len(operands) == 2 and reflected_comes_first(operator, *operands):
+        left, right = (type(operand).__name__ for operand in operands)
+        raise UnsupportedSyntaxError(
+            f"Python calls the reflected method of {right!r} here, which is derived from {left!r}, and a method of the "
+            "two branches",
+            help="write a method of another name, and call it by that, as in `x.plus(y)`.",
+        )
     in_place = (f"__i{operator}__",) if operator != name else ()
     for special in (*in_place, *_SPECIALS.get(name, (f"__{operator}__",))):
         if own := own_method(value, special):

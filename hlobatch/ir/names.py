@@ -62,9 +62,16 @@ class NewNames:
         return name
 
 
-def at_a_loop(name: str, line: int, column: int) -> str:
-    """A name for a variable of a generator whose statements stand in the place of a loop."""
-    return f"{name}_at_{line}_{column}"
+def at_a_loop(name: str, line: int, column: int, around: int) -> str:
+    """A name for a variable of a generator whose statements stand in the place of a loop.
+
+    Args:
+        name: The variable.
+        line: The line of the loop.
+        column: Its column.
+        around: The number of other loops around it that are written at this place.
+    """
+    return f"{name}_at_{line}_{column}{f'_{around}' if around else ''}"
 
 
 AT_PLACE: Final = "at_"

@@ -60,7 +60,9 @@ class Writer:
         kind = self.draw.random()
         if depth == 0 or kind < 0.55:
             others = [feature for feature in self.features if depth > 0 or not feature.is_compound]
-            return self.draw.choice(others).statement(self) if self.draw.random() < 0.75 else [self.seen(self.number())]
+            if not others or self.draw.random() >= 0.75:
+                return [self.seen(self.number())]
+            return self.draw.choice(others).statement(self)
         if kind < 0.72:
             otherwise = ["else:", *indented(self.statements(depth - 1))] if self.draw.random() < 0.5 else []
             return [f"if {self.condition()}:", *indented(self.statements(depth - 1)), *otherwise]
@@ -114,7 +116,8 @@ class Feature:
         return [filled(w.draw.choice(self.begins), w)] if self.begins else []
 
     def value(self, w: Writer) -> str:
-        return filled(w.draw.choice(self.values), w)
+        text = filled(w.draw.choice(self.values), w)
+        return f"({text})" if " else " in text and not text.startswith("(") else text
 
     def condition(self, w: Writer) -> str:
         return filled(w.draw.choice(self.conditions), w)

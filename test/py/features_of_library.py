@@ -247,7 +247,9 @@ class Counts(Feature):
     """Arithmetic of ``Counter``, ``defaultdict`` and ``OrderedDict``."""
 
     begins = (
-        "na, nb = Counter([a, b, 1]), Counter([1, 1, a])\nnd = defaultdict(list)\nno = OrderedDict([(1, a), (3, b)])",
+        """na, nb = Counter([a, b, 1]), Counter([1, 1, a])
+nd = defaultdict(list)
+no = OrderedDict([(1, a), (3, b)])""",
         "na, nb = Counter(), Counter([2, 2, b])\nnd = defaultdict(lambda: 3)\nno = OrderedDict()",
     )
     values = (
@@ -400,7 +402,13 @@ class Named(Feature):
         "for w in Way:\n    if w is vd:\n        t += 3\n    t = (t * 2 + w.dx) % 1009",
         "for x in va:\n    t = (t * 3 + x) % 1009",
         "match vd:\n    case Way.N:\n        t += 1\n    case Way.E | Way.S:\n        vd = Way.N",
-        "match va:\n    case Spot(0, y):\n        t += y\n    case Spot(x=x) if x > @:\n        t += x\n    case (x, y):\n        t += x - y",
+        """match va:
+    case Spot(0, y):
+        t += y
+    case Spot(x=x) if x > @:
+        t += x
+    case (x, y):
+        t += x - y""",
         "vs = [va, Spot(@)]\nvs[0] = vs[1]\nt += vs[0].x",
     )
 
@@ -623,7 +631,8 @@ class Algorithms(Feature):
         return -1
     """
     begins = (
-        "la, lb = [b, 1, a, 3], [[0, a % 2, 0], [0, 0, 1], [b % 2, 0, 0]]\nlc, lg = [0, 0, 1, 3], [[1, 2], [3], [], [0]]",
+        """la, lb = [b, 1, a, 3], [[0, a % 2, 0], [0, 0, 1], [b % 2, 0, 0]]
+lc, lg = [0, 0, 1, 3], [[1, 2], [3], [], [0]]""",
         "la, lb = [a, b], [[0] * 3 for _ in range(3)]\nlc, lg = [0, 1, 1, 2], [[a % 4], [2, 3], [0], []]",
     )
     values = (
@@ -649,6 +658,13 @@ class Algorithms(Feature):
             "lg[@ % 4].append(@ % 4)",
             "lb[@ % 3][1] = 0",
         ),
-        "for i in range(3):\n    for j in range(i):\n        if la[i % len(la)] < la[j % len(la)]:\n            la[i % len(la)], la[j % len(la)] = la[j % len(la)], la[i % len(la)]",
-        "best = 0\nfor i in range(len(la)):\n    for j in range(i + 1, len(la) + 1):\n        best = max(best, sum(la[i:j]) % 7)\nt += best",
+        """for i in range(3):
+    for j in range(i):
+        if la[i % len(la)] < la[j % len(la)]:
+            la[i % len(la)], la[j % len(la)] = la[j % len(la)], la[i % len(la)]""",
+        """best = 0
+for i in range(len(la)):
+    for j in range(i + 1, len(la) + 1):
+        best = max(best, sum(la[i:j]) % 7)
+t += best""",
     )
