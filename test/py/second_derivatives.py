@@ -1,6 +1,6 @@
 """Second derivatives of generated smooth programs, in each order of the two modes, against those of unrolled JAX.
 
-The judge is JAX on plain Python: for each example, ``jax.jvp`` of ``jax.grad`` goes through the statements that the example
+The judge is JAX on plain Python: for each example, ``jax.jvp`` of ``jax.grad`` goes through the statements that it
 executes. The batched program is differentiated forward over reverse, reverse over forward, and by ``jax.hessian``; and,
 with ``bits=32``, the first derivatives are those of plain Python in 64 bits, to the precision of 32.
 
@@ -93,7 +93,7 @@ WAYS = (Second.forward_over_reverse, Second.reverse_over_forward, Second.by_hess
 
 
 def outcome(text: str, bits: int = 64, **options: Any) -> Outcome:
-    """The outcome of a program's second derivatives in one way, chosen by the text's checksum; first ones in 32 bits."""
+    """The outcome of a program's second derivatives, in a way chosen by the text's checksum; first ones in 32 bits."""
     dtype = np.float32 if bits == 32 else np.float64
     way = WAYS[zlib.crc32(text.encode()) % len(WAYS)] if bits == 64 else Second.gradient
     main = made(text)
