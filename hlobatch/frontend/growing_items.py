@@ -11,6 +11,7 @@ and from a display (``[*a, b]``) with a growing list in it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
@@ -197,9 +198,15 @@ def as_defaults(factory: Callable[[], Any] | None = None, pairs: Any = (), /, **
 
 def as_counter(iterable: Any = (), /, **more: Any) -> Any:
     """``Counter(iterable)``."""
-    if more or isinstance(iterable, (Mapping, GrowingDict)):
+    if isinstance(iterable, GrowingDict) and not more:
+        return GrowingCounter.of_pairs(iterable.items())
+    if isinstance(iterable, Mapping) or (more and iterable == ()):
+        counts = list(Counter(iterable, **more).items())
+        return GrowingCounter.of_those_there(counts, [True] * len(counts))
+    if more:
         raise BatchTypeError(
-            "a Counter is made of a dict whose values differ between lanes", help="write a `for` over its items."
+            "a Counter is made of items that differ between lanes, and of keywords",
+            help="add the keywords by `update`.",
         )
     items = iterable
     if not isinstance(items, Growing):

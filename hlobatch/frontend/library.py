@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import itertools
 import types
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -38,7 +39,7 @@ def standing_in(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -
         return own if differs(args, kwargs) else None
     if own.__name__ == "sorted":
         return own if _is_of_a_list(args) else None
-    return own if any(isinstance(value, Collection) for value in args) else None
+    return own if any(isinstance(value, Collection) for value in _gone_over(function, args)) else None
 
 
 def _method_standing_in(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> types.FunctionType | None:
@@ -63,6 +64,12 @@ def is_meant_as_a_whole(function: Any) -> bool:
     """Whether a function has a meaning for containers whose length differs between lanes without its stand-in."""
     own = standing_for(function)
     return own is not None and own.__module__ in prelude.MEANT_AS_A_WHOLE
+
+
+def _gone_over(function: Any, args: Sequence[Any]) -> Sequence[Any]:
+    """What a function goes over: its arguments, or the items of the only one."""
+    is_of_items = function == itertools.chain.from_iterable and args and isinstance(args[0], (list, tuple))
+    return (*args, *args[0]) if is_of_items else args
 
 
 def _is_of_a_list(args: Sequence[Any]) -> bool:

@@ -134,10 +134,13 @@ def _modules() -> Mapping[str, Mapping[str, types.FunctionType]]:
 
 
 def _standing(module: str) -> Mapping[str, types.FunctionType]:
-    """The functions of a module that stand for Python's of the same name, or for methods such as ``list.sort``."""
+    """The functions of a module that stand for Python's of the same name, or for methods such as ``list.sort``.
+
+    An attribute of a function counts, too, such as ``chain.from_iterable``.
+    """
     ours = importlib.import_module(f"{__name__}.{module}")
-    classes = {f"{name}.": kind for name, kind in vars(ours).items() if isinstance(kind, type)}
-    found = {f"{of}{name}": own for of, kind in {"": ours, **classes}.items() for name, own in vars(kind).items()}
+    owners = {f"{n}.": own for n, own in vars(ours).items() if isinstance(own, (type, types.FunctionType))}
+    found = {f"{of}{name}": own for of, owner in {"": ours, **owners}.items() for name, own in vars(owner).items()}
     functions = {name: own for name, own in found.items() if isinstance(own, types.FunctionType)}
     return {n: f for n, f in functions.items() if is_of_prelude(f.__code__.co_filename) and _pythons(module, n)}
 

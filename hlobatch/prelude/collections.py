@@ -15,6 +15,17 @@ class Counter(collections.Counter):  # type: ignore[type-arg]
                 repeated.append(item)
         return repeated
 
+    def update(self, iterable: Any = None, /, **kwds: Any) -> None:  # type: ignore[override]
+        if iterable is not None:
+            if isinstance(iterable, dict):
+                for item, count in iterable.items():
+                    self[item] = self[item] + count
+            else:
+                for item in iterable:
+                    self[item] = self[item] + 1
+        if kwds:
+            self.update(kwds)
+
     def subtract(self, iterable: Any = None, /, **kwds: Any) -> None:
         if iterable is not None:
             if isinstance(iterable, dict):

@@ -26,6 +26,16 @@ def chain(*iterables: Any) -> Any:
     return items
 
 
+def _from_iterable(iterable: Any, /) -> Any:
+    items: Any = []
+    for one in iterable:
+        items.extend(one)
+    return items
+
+
+chain.from_iterable = _from_iterable  # type: ignore[attr-defined]
+
+
 def combinations(iterable: Any, r: Any) -> Any:
     if r < 0:
         raise ValueError("r must be non-negative")

@@ -307,14 +307,6 @@ class GrowingCounter(GrowingDict):
     def item(self, key: Any) -> Any:
         return self.get(key, 0)
 
-    def update(self, other: Any = ()) -> None:
-        if isinstance(other, Mapping):
-            for key, value in other.items():
-                self.put(key, self.get(key, 0) + value)
-        else:
-            for key in _members(other):
-                self.put(key, self.get(key, 0) + 1)
-
     def most_common(self, n: int | None = None) -> GrowingList:
         """Pairs of a key and its count, the highest first."""
         pairs = self.items()

@@ -50,7 +50,7 @@ from hlobatch.values.texts_made import shown
 
 MOST_ITEMS: Final = 10_000
 """Most items, of all objects together, that are put into one table."""
-MOST_COMBINATIONS: Final = 1024
+MOST_COMBINATIONS: Final = 256
 """Most combinations of objects for which an operation on several choices is carried out."""
 
 

@@ -307,6 +307,29 @@ def counted_less(a, n):
     return left, counts[0], counts[n], counts[77], len(counts), others[n], len(list(others.elements()))
 
 
+def counted_anew(a, n):
+    groups = [[x for x in a if x % 3 == rest] for rest in range(n % 4)]
+    counts = Counter()
+    for group in groups:
+        counts.update(group)
+    others = Counter([x % 2 for x in a if x > n])
+    counts.update(others)
+    counts.update({n: 2, 1: n})
+    doubled, few = Counter({x: 2 * x for x in a if x > n}), Counter({n: 2, 3: a[0]})
+    few[n] += 1
+    return digest(counts.elements()), counts.total(), digest(doubled.values()), doubled[77], few[n], few[3], few[-1]
+
+
+def flattened(a, n):
+    rows = [[x for x in a if x % 3 == rest] for rest in range(n % 4)]
+    chain = itertools.chain.from_iterable
+    left = digest(chain(rows)) + sum(chain([rows[0], [4, n]] if n % 4 else [[n], [1, 2]]))
+    for x in chain(row[:1] for row in rows):
+        left = left * 3 + x
+    known = list(chain([[1, 2], [n]])) + list(chain([(1, 2), range(2)]))
+    return left, len(set(chain(rows))), max(chain([0, *row] for row in rows), default=-1), sum(known)
+
+
 def ordered(a, n):
     items, pairs = [x for x in a if x > n], [(x % 3, i, 0.5 * x) for i, x in enumerate(a) if x > n]
     total = digest(sorted(items)) + digest(sorted(items, reverse=True)) + digest(sorted(items, key=lambda x: x % 7))
@@ -344,6 +367,8 @@ def merged(a, n):
         ordered_in_place,
         used_last,
         counted_less,
+        counted_anew,
+        flattened,
         searched,
         gone_over,
         parts_of_a_list,
