@@ -66,6 +66,11 @@ def stop_error(
             "larger stacks take more memory than there is, or than max_stack_bytes allows: check that every path "
             "reaches a base case; if it ends, run fewer inputs at a time with lanes."
         )
+    elif plan.has_tape:
+        advice = (
+            f"the tape of a reverse-mode derivative is too short: raise max_tape ({plan.tape_depth} frames), or have "
+            "long loops computed again, with checkpoint_loops=True or hb.checkpoint."
+        )
     else:
         advice = (
             "this looks like endless recursion: check that every path reaches a base case; "

@@ -94,6 +94,27 @@ def test_stacks(form: str, lanes: int | None, threads: int) -> None:
     assert shallow(n).tolist() == n.tolist()
 
 
+def deep_then_long(n, turns):
+    """Recursion, at whose bottom a loop turns as often as its second argument says."""
+    if n == 0:
+        while turns > 0:
+            turns = turns - 1
+        return 0
+    return 1 + 1 * deep_then_long(n - 1, turns)
+
+
+@ways("empty_stacks")
+def test_the_next_input_finds_empty_stacks(form: str, lanes: int | None, threads: int) -> None:
+    """A lane whose input was stopped deep in a recursion has all of its frames for its next input."""
+    n = np.full(SIZE, DEPTH - 2, np.int32)
+    stuck = np.arange(SIZE) % 5 < 2
+    deep = hb.batch(deep_then_long, max_steps=200, max_stack_depth=4, **options(form, lanes, threads))
+    with pytest.raises(hb.StepLimitError) as caught:
+        deep(n, np.where(stuck, 1_000_000, 0).astype(np.int32))
+    assert caught.value.unfinished == tuple(np.flatnonzero(stuck))
+    assert (np.asarray(caught.value.outputs)[~stuck] == DEPTH - 2).all()
+
+
 MIXED = np.arange(SIZE) % 7
 NUMBERS = np.select([MIXED == 2, MIXED == 5], [-1, 1_000], MIXED).astype(np.int32)
 STOPPED = (MIXED == 2) | (MIXED == 5)
@@ -138,6 +159,21 @@ def test_counts_go_on(lanes: int | None) -> None:
     assert grown.resumptions > 0
     roomy = hb.batch(stopping.down, max_stack_depth=16, **how).with_stats(n)[1]
     assert [block.active for block in grown.blocks] == [block.active for block in roomy.blocks]
+
+
+def test_a_tape_of_many_turns_is_no_recursion() -> None:
+    """The message of a derivative says what to do about its tape."""
+    with pytest.raises(hb.StackOverflowError, match=r"max_tape.*checkpoint_loops"):
+        hb.value_and_grad(hb.batch(powers, max_tape=4))(jnp.ones(3), np.array([1, 1000, 2]))
+    roomy = hb.value_and_grad(hb.batch(powers, max_tape=4_000))
+    assert roomy(jnp.ones(3), np.array([1, 1000, 2]))[1].tolist() == [1, 1000, 2]
+
+
+def powers(x, n):
+    y = 1.0
+    while n > 0:
+        y, n = y * x, n - 1
+    return y
 
 
 # Memory
