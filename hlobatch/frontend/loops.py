@@ -28,6 +28,7 @@ from hlobatch.frontend.following import MAKE, called
 from hlobatch.frontend.generator_loops import takes_turns
 from hlobatch.frontend.live_items import Seen, how_seen, may_change, may_take_out, view_of
 from hlobatch.frontend.nodes import located, walk
+from hlobatch.frontend.read_in_turn import changed_in_turn
 from hlobatch.frontend.scopes import HELPER, target_names
 from hlobatch.frontend.source import MISSING
 from hlobatch.frontend.syntax import assigned, helper, literal, load
@@ -273,8 +274,20 @@ class ForLowering:
             case builtins.reversed, ast.Call(_, [inner], []) if self._called(inner) not in (enumerate, zip):
                 return self._reversed(node, inner, counts)
             case called, ast.Call(_, [inner], []) if called in _WRAPPERS and self._called(inner) in _LAZY:
-                return self._over(inner, counts=counts)
+                if called is iter or not self._changed_in_turn(
+                    inner
+                ):  # else the copy is of the items as they are before
+                    return self._over(inner, counts=counts)
         return self._items(node, counts)
+
+    def _changed_in_turn(self, iterable: ast.expr) -> str | None:
+        """A variable that an iterable reads for each item, and that the body changes; None if there is none."""
+        lowering = self.lowering
+
+        def meaning(node: ast.expr) -> Any:
+            return static_value(node, lowering.source, lowering.local)
+
+        return changed_in_turn(self.node, iterable, meaning, lowering.scope)
 
     def _called(self, node: ast.expr) -> Any:
         """The function among ``_LAZY`` and ``_WRAPPERS`` that an expression calls; None if it calls none of them."""
@@ -347,6 +360,13 @@ class ForLowering:
     def _items(self, node: ast.expr, counts: bool) -> Iteration:
         """The items of a value; each turn reads anew what the body may change in place."""
         lowering = self.lowering
+        if changed := self._changed_in_turn(node):
+            raise UnsupportedSyntaxError(
+                f"the items of this are made one by one, of {changed!r}, which the body of the loop changes",
+                lowering.location(node),
+                help="go over `list(…)` of it if the items as they are before the loop are meant; else go over the "
+                "container itself, and compute the item in the body.",
+            )
         view = None if lowering.called(node) else view_of(node)
         place, method = view or (node, "")
         seen = self._seen(place, by_calls=bool(method))

@@ -5,6 +5,7 @@ from collections import deque
 import jax
 import numpy as np
 import pytest
+from feature_pairs import outcome
 
 import hlobatch as hb
 
@@ -400,3 +401,57 @@ def test_a_dict_that_changes_and_that_a_name_leaves_is_refused() -> None:
 
     with pytest.raises(hb.UnsupportedSyntaxError, match="this changes 'entries' in place"):
         f(np.arange(3))
+
+
+ITERATED = {
+    "map": "map(lambda x: x * 2, items)",
+    "filter": "filter(lambda x: x > 1, items)",
+    "iter": "iter(items)",
+    "a generator expression": "(x * 2 for x in items)",
+    "chain": "itertools.chain([1], items)",
+    "islice": "itertools.islice(items, 7)",
+    "in another": "itertools.starmap(lambda x, y: x - y, zip(items, range(9)))",
+    "accumulate": "itertools.accumulate(items)",
+    "a copy": "list(reversed(items))",
+    "sorted": "sorted(items, key=lambda x: (x - t) ** 2)",
+    "product": "map(sum, itertools.product(items, [1, 2]))",
+    "a function of what changes": "map(lambda x: x + t % 3, [a, 2, b])",
+    "an expression of what changes": "(x + t % 3 for x in [a, 2, b])",
+}
+"""Iterables, most of which Python asks for an item before each turn."""
+CHANGED = {"a copy": "ran", "sorted": "ran", "product": "ran"}
+"""What comes of a loop over those that Python goes over at once; the others are refused."""
+
+
+@pytest.mark.parametrize("begin", ["[a, 2, b]", "[x % 3 for x in range(a + 2)]"], ids=["known", "of a lane"])
+@pytest.mark.parametrize("name", ITERATED)
+def test_an_iterator_over_what_changes(name: str, begin: str) -> None:
+    found = outcome(f"""
+import itertools
+
+def main(a, b):
+    t, items = 1, {begin}
+    for x in {ITERATED[name]}:
+        t = (t * 3 + x) % 1009
+        if len(items) < 6:
+            items.insert(0, t % 4)
+    return t + sum(items)
+""")
+    assert found.kind == CHANGED.get(name, "refused"), found.what
+    assert found.kind == "ran" or "made one by one" in found.what
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in ITERATED if name != "iter"]
+)  # which is refused for a list of a lane's length
+def test_an_iterator_over_what_stays(name: str) -> None:
+    found = outcome(f"""
+import itertools
+
+def main(a, b):
+    t, u, items = 1, 0, [x % 3 for x in range(a + 2)]
+    for x in {ITERATED[name]}:
+        u = (u * 3 + x) % 1009 + items.count(x)
+    return u
+""")
+    assert found.kind == "ran", found.what

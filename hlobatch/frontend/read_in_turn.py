@@ -1,0 +1,126 @@
+"""A ``for`` over an iterator that makes its items one by one -> a variable that its body changes in between, if any.
+
+::
+
+    for x in map(lambda x: x + t, items):      Python reads ``t`` before each turn
+        t = t * 2 + x
+
+Here, the items of such an iterator are made before the first turn, unless a generator takes turns with the loop. This
+makes no difference if the body changes nothing that they are made of.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import types
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from hlobatch.frontend.changes import changed_by_methods, changes_of
+from hlobatch.frontend.nested import Template
+from hlobatch.frontend.nodes import walk
+from hlobatch.frontend.scopes import read_names, root_of, stored_names, target_names
+from hlobatch.frontend.source import MISSING
+
+_AT_ONCE: Final = (
+    *(itertools.combinations, itertools.combinations_with_replacement, itertools.permutations, itertools.product),
+    *(itertools.count, itertools.repeat, itertools.tee),
+)
+"""Those of ``itertools`` that keep a copy of what they are given, or go over nothing."""
+_ONE_BY_ONE: Final = (
+    *(enumerate, filter, iter, map, reversed, zip),
+    *(one for one in vars(itertools).values() if isinstance(one, type) and one not in _AT_ONCE),
+)
+"""Python's functions that take an item of an iterable when they are asked for one."""
+_VIEWS: Final = frozenset({"items", "keys", "values"})
+_READERS: Final = frozenset({"copy", "count", "get", "index", "most_common", "total", *_VIEWS})
+"""Methods of containers that change nothing."""
+
+Meaning = Callable[[ast.expr], Any]
+"""The object that an expression stands for, or ``MISSING``."""
+
+
+def changed_in_turn(loop: ast.For, iterable: ast.expr, meaning: Meaning, scope: Mapping[str, Template]) -> str | None:
+    """A variable that an iterable reads for each item, and that the body of its loop changes; None if there is none.
+
+    Args:
+        loop: The loop.
+        iterable: What it goes over, or a part of that.
+        meaning: The object that the function of a call is.
+        scope: The functions defined around the loop.
+    """
+    if not isinstance(iterable, ast.GeneratorExp) and not _goes_one_by_one(iterable, meaning):
+        return None
+    if any(_may_take_turns(part, meaning) for part in walk(iterable)):
+        return None
+    late, containers = set[str](), set[str]()
+    for name, is_container in _reads(iterable, meaning, scope):
+        (containers if is_container else late).add(name)
+    changed = _changed(loop, late | containers)
+    bound = _bound(loop, scope)
+    return next(iter(sorted((late & (bound | changed)) | (containers & changed))), None)
+
+
+def _goes_one_by_one(node: ast.expr, meaning: Meaning) -> bool:
+    function = meaning(node.func) if isinstance(node, ast.Call) else None
+    return any(function is one for one in _ONE_BY_ONE) or (
+        isinstance(function, types.BuiltinMethodType) and function == itertools.chain.from_iterable
+    )
+
+
+def _may_take_turns(node: ast.AST, meaning: Meaning) -> bool:
+    """Whether a part of an iterable calls what may be a generator."""
+    if not isinstance(node, ast.Call) or (isinstance(node.func, ast.Attribute) and node.func.attr in _VIEWS):
+        return False
+    function = meaning(node.func)
+    return function is MISSING or isinstance(function, (types.FunctionType, types.MethodType))
+
+
+def _reads(node: ast.expr, meaning: Meaning, scope: Mapping[str, Template]) -> Iterator[tuple[str, bool]]:
+    """The variables that an iterable reads for each item, and of each whether it is a container that it goes over."""
+    match node:
+        case ast.GeneratorExp(element, [first, *others]):
+            late = [element, *first.ifs, *(part for one in others for part in (one.iter, *one.ifs))]
+            own = set(target_names(first.target)).union(*(target_names(one.target) for one in others))
+            yield from ((name, False) for part in late for name in read_names(part) if name not in own)
+            yield from _reads(first.iter, meaning, scope)
+        case ast.Lambda():
+            yield from ((name, False) for name in read_names(node))
+        case ast.Name(name) if name in scope:
+            yield from ((one, False) for one in scope[name].captured)
+        case ast.Call(ast.Attribute(value, method), []) if method in _VIEWS:
+            yield from _reads(value, meaning, scope)
+        case ast.Call(_, arguments, keywords) if _goes_one_by_one(node, meaning):
+            for part in (*arguments, *(keyword.value for keyword in keywords)):
+                yield from _reads(part, meaning, scope)
+        case ast.List(parts) | ast.Tuple(parts):
+            for part in parts:
+                yield from _reads(part, meaning, scope)
+        case ast.Name() | ast.Attribute() | ast.Subscript() if not _is_slice(node):
+            root = root_of(node)
+            yield from [(root.id, True)] if isinstance(root, ast.Name) else []
+
+
+def _is_slice(node: ast.expr) -> bool:
+    return isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice)
+
+
+def _changed(loop: ast.For, names: Iterable[str]) -> set[str]:
+    """Those of the names whose values the body changes in place."""
+    body = ast.FunctionDef("", ast.arguments([], [], None, [], [], None, []), loop.body, [], None)
+    changed = {*changes_of(body), *changed_by_methods(loop.body)}
+    for part in (part for statement in loop.body for part in walk(statement)):
+        match part:
+            case ast.Call(ast.Attribute(ast.Name(name), method)) if method not in _READERS:
+                changed.add(name)
+    return changed.intersection(names)
+
+
+def _bound(loop: ast.For, scope: Mapping[str, Template]) -> set[str]:
+    """The variables that a turn assigns, itself or by functions that are defined around the loop."""
+    bound = set(target_names(loop.target)).union(*map(stored_names, loop.body))
+    for part in (part for statement in loop.body for part in walk(statement)):
+        if isinstance(part, ast.Name) and part.id in scope:
+            bound |= scope[part.id].bound
+    return bound
