@@ -350,7 +350,7 @@ class StateError(HloBatchError):
     """A state does not belong to a run that this function can resume.
 
     It belongs to another function, to arguments of other types, to an earlier version of the function, or to another
-    version of hlobatch or JAX.
+    version of hlobatch or JAX; or its arrays are damaged.
 
     Fix: begin a new run with ``f.start``.
     """

@@ -9,6 +9,8 @@ Invariant: a run gives the same bits, however often it is paused, and in whichev
 from __future__ import annotations
 
 import hashlib
+import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -33,6 +35,8 @@ from hlobatch.runtime.primitive import run_p
 from hlobatch.runtime.watch import Watch
 
 NamedArrays = dict[str, Any]
+
+_DAMAGED: Final = "save it again, or begin a new run with start(…)."
 
 PROGRAM: Final = "program"
 """Name of the array that identifies the program of a state: a digest, ``u8[32]``."""
@@ -160,13 +164,19 @@ class RunState:
             arrays: By name, as in the other state's ``arrays``.
 
         Raises:
-            StateError: They are of another program, or of another version of hlobatch or JAX.
+            StateError: They are of another program, or of another version of hlobatch or JAX, or are damaged.
         """
-        given = {name: arrays[name] for name in arrays}
+        try:
+            given = {name: arrays[name] for name in arrays}
+        except (OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error) as error:
+            raise StateError(f"the file of a state is damaged: {error}", caller(), help=_DAMAGED) from error
+        if not all(hasattr(array, "shape") and hasattr(array, "dtype") for array in given.values()):
+            raise self.kind.foreign()
         avals = _Layouts(self.kind, given).avals
         found = {name: _as_it_was(array, avals.get(name)) for name, array in given.items()}
         state = RunState(self.kind, found)
         check(state)
+        _check_places(state)
         return state
 
 
@@ -240,6 +250,25 @@ def check(state: RunState) -> None:
         raise kind.foreign()
     if not is_tracer(arrays[PROGRAM]) and bytes(np.asarray(arrays[PROGRAM])) != digest_of(kind).tobytes():
         raise kind.foreign()
+
+
+def _check_places(state: RunState) -> None:
+    """Check that a state's places of blocks, frames and inputs exist: a run would read memory at others, or not end.
+
+    Raises:
+        StateError: Some do not.
+    """
+    layouts = _Layouts(state.kind, state.arrays)
+    for number in layouts.parts:
+        for slot, (least, most) in layouts.division.layout(layouts.room(number)).places.items():
+            array = state.arrays[f"{number}:{slot}"]
+            if not is_tracer(array) and np.size(array) and not least <= np.min(array) <= np.max(array) <= most:
+                raise StateError(
+                    f"the state is damaged: its array {slot!r} of part {number} has numbers that are not from {least} "
+                    f"to {most}",
+                    caller(),
+                    help=_DAMAGED,
+                )
 
 
 def standing(state: RunState) -> Course:

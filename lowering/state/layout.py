@@ -30,6 +30,7 @@ from hlobatch.ir.ops import LogOp
 from hlobatch.ir.physical import array_bytes, physical
 from hlobatch.ir.program import STORED, Program
 from hlobatch.ir.program import VariableAllocation as Alloc
+from hlobatch.transforms.lower_calls import return_addresses
 from hlobatch.typing import ArrayLike, DType
 
 Dim = Any
@@ -299,6 +300,16 @@ class Layout:
             for slot, (_, t) in zip(self.frames(variable), pairs, strict=True):
                 found[slot] = self.array(t.shape, t.dtype, self.depth_of(self.calls.pointers[variable]) + 1)
         return found
+
+    @cached_property
+    def places(self) -> dict[str, tuple[int, int]]:
+        """By slot, the least and the greatest number where each number is a place: of a block, a frame or an input."""
+        found = {PC: (0, self.parked + self.blocks - 1), ITEM: (-1, self.inputs - 1), HEAD: (0, self.inputs)}
+        found |= {slot: (0, self.depth_of(slot.removesuffix(".pointer"))) for slot in self.pointers}
+        for counter in return_addresses(self.program):
+            found |= dict.fromkeys([*self.tops(counter), *self.frames(counter)], (0, self.leave))
+        found |= {LOGGED: (0, self.log_rows)} if self.logs else {}
+        return {slot: bounds for slot, bounds in found.items() if slot in self.slots}
 
     @cached_property
     def shared_slots(self) -> dict[str, jax.ShapeDtypeStruct]:

@@ -215,6 +215,32 @@ def test_states_of_others_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         f.advance(f.start(NUMBERS), -1)
 
 
+def test_damaged_states_are_refused(tmp_path: Path) -> None:
+    """A truncated or changed file, and numbers of blocks, frames and inputs that do not exist."""
+    f = hb.batch(fibonacci, lanes=4, threads=1)
+    state = f.advance(f.start(NUMBERS), 9)
+    arrays, path = kept(state), tmp_path / "state.npz"
+    np.savez(path, **state.arrays)
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 0x55
+    path.write_bytes(content)
+    with pytest.raises(hb.StateError, match="the file of a state is damaged"):
+        f.start(NUMBERS).with_arrays(np.load(path))
+    places = [
+        name for name in arrays if name.endswith(("pc", "item", "head", ".pointer", "$return#0", "$return#0.frames"))
+    ]
+    assert len(places) == 6
+    for name in places:
+        for wrong in (-2, 1 << 30):
+            changed = np.array(arrays[name])
+            changed.reshape(-1)[-1] = wrong
+            with pytest.raises(hb.StateError, match="the state is damaged: its array"):
+                f.start(NUMBERS).with_arrays({**arrays, name: changed})
+    with pytest.raises(hb.StateError):
+        f.start(NUMBERS).with_arrays({name: array.tolist() for name, array in arrays.items()})
+    assert f.finish(f.start(NUMBERS).with_arrays(arrays)).tolist() == f(NUMBERS).tolist()
+
+
 def test_interrupted_on_the_way_it_is_as_far_as_it_came(monkeypatch: pytest.MonkeyPatch) -> None:
     f = hb.batch(fibonacci, threads=1)
     state, seen = f.advance(f.start(NUMBERS), 2), [0]
