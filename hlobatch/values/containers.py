@@ -23,12 +23,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch import prelude
-from hlobatch._jax import weakly
+from hlobatch._jax import is_tracer, weakly
 from hlobatch.diagnostics import BatchTypeError, CapacityError, UnsupportedSyntaxError, as_also
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.types import TensorType
 from hlobatch.values.facts import NotYet
-from hlobatch.values.lane_failures import fails, read_of_nothing
+from hlobatch.values.lane_failures import fails, is_trusted, read_of_nothing
 from hlobatch.values.leaf_types import leaf_type
 from hlobatch.values.texts_made import shown
 
@@ -106,6 +106,49 @@ class Container(Growing):
 
     def __repr__(self) -> str:
         return shown(self, object.__repr__(self))
+
+    def index_of(self, key: Any, text: str = "") -> Any:
+        """An index as a position from the beginning, clipped to the rows; a lane fails where it is out of range."""
+        return self.found_at(key, text)[0]
+
+    def found_at(self, key: Any, text: str = "") -> tuple[Any, Any]:
+        """An index as a position from the beginning, clipped to the rows, and whether it is in range."""
+        if isinstance(key, (bool, float, str)) or (is_tracer(key) and not jnp.issubdtype(key.dtype, jnp.integer)):
+            raise TypeError(f"{self.name} indices must be integers or slices, not {type(key).__name__}")
+        at = key if not isinstance(key, int) else jnp.int32(key) if key >= 0 else self.size + key
+        if is_trusted():
+            return jnp.asarray(at, jnp.int32), True
+        if not isinstance(key, int):
+            at = jnp.where(at < 0, at + self.size, at).astype(jnp.int32)
+        wrong = (at < 0) | (at >= self.size)
+        if isinstance(key, int):
+            wrong = self.size <= key if key >= 0 else self.size < -key
+        fails(IndexError, text or f"{self.name} index out of range", wrong)
+        return jnp.clip(at, 0, self.capacity - 1), jnp.logical_not(wrong)
+
+    def span(self, key: slice) -> tuple[Any, Any, Any]:
+        """The index of a slice's first item, its step, and its number of items."""
+        step: Any = 1 if key.step is None else key.step
+        none = step == 0
+        if none is True:
+            raise ValueError("slice step cannot be zero")
+        fails(ValueError, "slice step cannot be zero", none)
+        step = jnp.where(none, 1, step)
+        step = jnp.clip(step, -self.capacity - 1, self.capacity + 1).astype(jnp.int32)
+        forwards = step > 0
+        least, most = jnp.where(forwards, 0, -1), jnp.where(forwards, self.size, self.size - 1)
+        first = self.bounded(key.start, jnp.where(forwards, least, most), least, most)
+        last = self.bounded(key.stop, jnp.where(forwards, most, least), least, most)
+        way = jnp.where(forwards, last - first, first - last)
+        count = jnp.maximum((way + jnp.abs(step) - 1) // jnp.abs(step), 0)
+        return first, step, jnp.where(none, 0, count)
+
+    def bounded(self, value: Any, default: Any, least: Any = 0, most: Any = None) -> Any:
+        """A bound of a slice as a position from the beginning, ``default`` if there is none; clipped."""
+        if value is None:
+            return jnp.asarray(default, jnp.int32)
+        place = jnp.where(value < 0, value + self.size, value)
+        return jnp.clip(place, least, self.size if most is None else most).astype(jnp.int32)
 
     def __len__(self) -> int:
         raise BatchTypeError(

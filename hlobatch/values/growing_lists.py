@@ -105,7 +105,7 @@ class GrowingList(Ring):
         if self.items is None:
             self.put_at_end(value)
             return
-        at = self._bound(index, 0)
+        at = self.bounded(index, 0)
         self.put_at_end(value)
         order = jnp.arange(self.capacity)
         last = self.size - 1
@@ -239,7 +239,7 @@ class GrowingList(Ring):
         """``del items[first:last:step]``: items behind the slice move up."""
         if self.items is None:
             return
-        first, step, count = self._span(key)
+        first, step, count = self.span(key)
         order = jnp.arange(self.capacity)
         if _is_one(key.step):
             self.reorder(jnp.minimum(jnp.where(order >= first, order + count, order), self.capacity - 1))
@@ -252,7 +252,7 @@ class GrowingList(Ring):
     def _slice(self, key: slice) -> GrowingList:
         new = self.copy()
         if self.items is not None:
-            first, step, count = self._span(key)
+            first, step, count = self.span(key)
             new.reorder(jnp.clip(first + step * jnp.arange(self.capacity), 0, self.capacity - 1))
             new.size = count
         return new
@@ -263,7 +263,7 @@ class GrowingList(Ring):
         whole = self._with_another_part(key, values)
         if _is_one(key.step):
             return whole
-        first, step, count = self._span(key)
+        first, step, count = self.span(key)
         text = "attempt to assign a sequence to an extended slice of another size"
         fails(ValueError, text, jnp.asarray((step != 1) & (count != values.length())))
         if values.items is None or self.items is None:
@@ -293,35 +293,12 @@ class GrowingList(Ring):
         """The list with ``values`` in place of the items of a slice without a step."""
         if self.items is None:
             return values
-        first, _, count = self._span(slice(key.start, key.stop))
+        first, _, count = self.span(slice(key.start, key.stop))
         new, behind = self.copy(), self._slice(slice(first + count, None))
         new.size = first
         new.extend(values)
         new.extend(behind)
         return new
-
-    def _span(self, key: slice) -> tuple[Any, Any, Any]:
-        """The index of a slice's first item, its step, and its number of items."""
-        step: Any = 1 if key.step is None else key.step
-        none = step == 0
-        if none is True:
-            raise ValueError("slice step cannot be zero")
-        fails(ValueError, "slice step cannot be zero", none)
-        step = jnp.where(none, 1, step)
-        step = jnp.clip(step, -self.capacity - 1, self.capacity + 1).astype(jnp.int32)
-        forwards = step > 0
-        least, most = jnp.where(forwards, 0, -1), jnp.where(forwards, self.size, self.size - 1)
-        first = self._bound(key.start, jnp.where(forwards, least, most), least, most)
-        last = self._bound(key.stop, jnp.where(forwards, most, least), least, most)
-        way = jnp.where(forwards, last - first, first - last)
-        count = jnp.maximum((way + jnp.abs(step) - 1) // jnp.abs(step), 0)
-        return first, step, jnp.where(none, 0, count)
-
-    def _bound(self, value: Any, default: Any, least: Any = 0, most: Any = None) -> Any:
-        if value is None:
-            return jnp.asarray(default, jnp.int32)
-        place = jnp.where(value < 0, value + self.size, value)
-        return jnp.clip(place, least, self.size if most is None else most).astype(jnp.int32)
 
 
 def _is_one(step: Any) -> bool:

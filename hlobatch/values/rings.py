@@ -21,14 +21,13 @@ from typing import Any, Self
 import jax
 import jax.numpy as jnp
 
-from hlobatch._jax import is_tracer, weakly
+from hlobatch._jax import weakly
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.ir.boxed import unboxed
 from hlobatch.ir.types import Static, Type
 from hlobatch.values import rows
 from hlobatch.values.containers import SIZE, Container, capacity, not_yet, number, static
 from hlobatch.values.identity import holds, is_one_of
-from hlobatch.values.lane_failures import fails, is_trusted
 from hlobatch.values.one_of import held
 
 
@@ -181,25 +180,6 @@ class Ring(Container):
         """Raise ``NotYet`` if the type of the items is not known; ``kind`` and ``text`` say what is wrong then."""
         if self.items is None:
             raise not_yet(kind, text, in_lane=in_lane)
-
-    def index_of(self, key: Any, text: str = "") -> Any:
-        """An index as a position from the beginning, clipped to the rows; a lane fails where it is out of range."""
-        return self.found_at(key, text)[0]
-
-    def found_at(self, key: Any, text: str = "") -> tuple[Any, Any]:
-        """An index as a position from the beginning, clipped to the rows, and whether it is in range."""
-        if isinstance(key, (bool, float, str)) or (is_tracer(key) and not jnp.issubdtype(key.dtype, jnp.integer)):
-            raise TypeError(f"{self.name} indices must be integers or slices, not {type(key).__name__}")
-        at = key if not isinstance(key, int) else jnp.int32(key) if key >= 0 else self.size + key
-        if is_trusted():
-            return jnp.asarray(at, jnp.int32), True
-        if not isinstance(key, int):
-            at = jnp.where(at < 0, at + self.size, at).astype(jnp.int32)
-        wrong = (at < 0) | (at >= self.size)
-        if isinstance(key, int):
-            wrong = self.size <= key if key >= 0 else self.size < -key
-        fails(IndexError, text or f"{self.name} index out of range", wrong)
-        return jnp.clip(at, 0, self.capacity - 1), jnp.logical_not(wrong)
 
     def place(self, number: Any) -> Any:
         """The row of the item at a position from the beginning."""
