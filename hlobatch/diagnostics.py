@@ -310,6 +310,13 @@ class IntegerOverflowError(LimitError):
     """
 
 
+class LetterError(LimitError):
+    """A text of a lane has a letter beyond ASCII where the kind, the case or the value of each letter matters.
+
+    Fix: keep to ASCII letters, or do without what asks, such as ``upper`` and ``isalpha``.
+    """
+
+
 class CapacityError(LimitError):
     """A container of a lane, such as a list that is used as a stack, has no room for another item.
 

@@ -102,7 +102,7 @@ def _depth_of_difference(left: Any, right: Any) -> int | None:
         return 0
     if any(part is None or is_pattern(part) or isinstance(part, Growing) for part in (left, right)):
         kinds = [type(part.value) for part in (left, right) if isinstance(part, Static)]
-        return 0 if kinds and kinds[:1] == kinds[1:] and kinds[0] in KINDS else None
+        return 0 if kinds and kinds[:1] == kinds[1:] and kinds[0] in KINDS and kinds[0] is not str else None
     depths = map(_depth_of_difference, parts_of(left), parts_of(right))
     return next((depth + 1 for depth in depths if depth is not None), None)
 

@@ -57,7 +57,9 @@ from hlobatch.values.type_join import (
     as_number,
     is_pattern,
     join,
+    join_of_results,
     makes_kinds,
+    with_texts,
 )
 
 Place = tuple[str, str]
@@ -576,14 +578,14 @@ class _Inferrer:
         if self.growing:
             type_ = _grown(type_, self.growing.get(unsplit(name), ()), location)
         if name in self.results:  # results are arrays
-            type_ = Type(jax.tree.map(as_number, type_.tensors, is_leaf=is_pattern))
+            type_ = with_texts(Type(jax.tree.map(as_number, type_.tensors, is_leaf=is_pattern)))
         old, joined = self.found.types.get(name), widened(type_) if widen or name in self.results else type_
         optional = optional is not None and (optional or self._is_optional(name))
         try:
             new = joined if old is None else self._joined(name, old, joined, optional)
             for other in [type_, *(other for _, other in self.origins[name] if new != old)]:
                 # compare each number by itself, since their join is no longer a known value
-                join(other, new, optional=optional)
+                join(other, new, optional=optional) if name not in self.results else join_of_results(other, new)
         except DisagreementError as reason:
             origins = self.origins[name]
             raise disagreement(name, (location, type_), origins, reason, is_result=name in self.results) from None
@@ -602,7 +604,7 @@ class _Inferrer:
     def _joined(self, name: str, old: Type, new: Type, optional: bool) -> Type:
         """The join of two types; failing that, the join of all origins, as where a large integer now meets a float."""
         try:
-            return join(old, new, optional=optional)
+            return join_of_results(old, new) if name in self.results else join(old, new, optional=optional)
         except DisagreementError as reason:
             with contextlib.suppress(DisagreementError):
                 pairs = functools.partial(join, optional=optional)

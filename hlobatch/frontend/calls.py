@@ -37,6 +37,7 @@ from hlobatch.frontend import (
     math_functions,
     numpy_functions,
     python_functions,
+    texts,
 )
 from hlobatch.frontend.dict_order import IN_ORDER, check_arguments
 from hlobatch.frontend.effects import print_values
@@ -79,7 +80,7 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         raise library.traced(function)
     known = _known(function)
     check_arguments(known, args, kwargs)
-    if (done := _for_each(known, args, kwargs)) is not None:
+    if (done := texts.method(function, args, kwargs) or _for_each(known, args, kwargs)) is not None:
         return done()
     if known in _CALLERS:
         args = tuple(map(_as_meant, args))

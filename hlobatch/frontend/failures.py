@@ -21,10 +21,10 @@ import numpy as np
 from hlobatch.diagnostics import LimitError, Location, MissingValueError, UnsupportedSyntaxError
 from hlobatch.frontend.builtins import is_array
 from hlobatch.frontend.sequences import either
-from hlobatch.ir.boxed import unboxed
+from hlobatch.ir.boxed import in_python
 from hlobatch.ir.types import Type
 from hlobatch.ir.walk import attributes
-from hlobatch.ir.words import encoded, size_of
+from hlobatch.ir.words import encoded, shortened, size_of
 from hlobatch.prelude import is_of_prelude
 from hlobatch.values.boxes import boxed
 from hlobatch.values.facts import Learned, of_function
@@ -106,7 +106,7 @@ class Recorder:
     size: int
 
     def __call__(self, *values: Any) -> tuple[int, Any]:
-        values = tuple(boxed(value, ()) for value in values)
+        values = shortened([boxed(value, ()) for value in values])
         types = [Type(jax.tree.map(leaf_type, value)) for value in values]
         wanted = size_of(types)
         if wanted > self.size:
@@ -116,7 +116,7 @@ class Recorder:
 
     def exception(self, *values: Any) -> BaseException:
         """The exception for these values."""
-        found: Any = self.make(*map(unboxed, values))[0]
+        found: Any = self.make(*in_python(values))[0]
         made: BaseException = found() if isinstance(found, type) else found
         return made
 

@@ -41,6 +41,7 @@ from hlobatch.values.growing_tables import GrowingCounter, GrowingDefaults, Grow
 from hlobatch.values.lane_failures import fails
 from hlobatch.values.one_of import ranked
 from hlobatch.values.tables import UNIT, Table
+from hlobatch.values.texts import LaneText
 from hlobatch.values.whole_numbers import is_small
 
 _NONE: Final = object()
@@ -116,7 +117,7 @@ def as_list(iterable: Any = (), /) -> Any:
         return GrowingList(own.items, own.size, own.start, own.bound)
     if isinstance(iterable, GrowingSet):
         iterable.turn(0)  # refuses a set, whose order is not known
-    if isinstance(iterable, Table):
+    if isinstance(iterable, (Table, LaneText)):
         return iterable.in_order()
     if isinstance(iterable, Choice):
         known: Any = as_range(iterable)

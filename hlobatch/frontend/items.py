@@ -43,6 +43,7 @@ from hlobatch.values.number_tables import from_table, numbers, table_of, togethe
 from hlobatch.values.one_of import chosen, for_each
 from hlobatch.values.optional import any_optional, is_optional
 from hlobatch.values.own_containers import content
+from hlobatch.values.texts import LaneText
 
 _SEQUENCES: Final = (list, tuple, range, collections.deque)
 _BYTES: Final = (bytes, bytearray, array.array)
@@ -332,6 +333,8 @@ def place_of_key(entries: dict[Any, Any], key: Any) -> tuple[Any, Any]:
         error = BatchTypeError("a dict without entries is looked up", help="there has to be an entry for each key.")
         error.about = places_of(entries) or type(entries)
         raise error
+    if isinstance(key, LaneText) and all(type(known) is str for known in keys):
+        return _place_of_text(keys, key)
     are_integers = all(isinstance(known, int) for known in keys) and not isinstance(key, tuple)
     if not are_integers or len(keys) <= _MOST_SELECTS:
         found = [_is_key(key, known) for known in keys]
@@ -349,6 +352,15 @@ def place_of_key(entries: dict[Any, Any], key: Any) -> tuple[Any, Any]:
     order = np.argsort(table)
     place = jnp.minimum(jnp.searchsorted(jnp.asarray(table[order]), key), len(keys) - 1)
     return jnp.asarray(order.astype(np.int32))[place], equal(jnp.asarray(table[order])[place], key)
+
+
+def _place_of_text(keys: Sequence[str], key: LaneText) -> tuple[Any, Any]:
+    """The position among known texts of a lane's text, and whether it is there."""
+    room = max(1, *map(len, keys))
+    known = jax.tree.map(lambda *leaves: jnp.stack(leaves), *(LaneText.type_of("x" * room).hold(one) for one in keys))
+    own = key.within(room)
+    found = (known.size == own.size) & jnp.all(known.codes == own.codes, axis=1)
+    return jnp.argmax(found), jnp.any(found)
 
 
 def _is_key(key: Any, known: Any) -> Any:

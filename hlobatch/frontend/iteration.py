@@ -50,6 +50,7 @@ from hlobatch.values.number_tables import from_table, table_of
 from hlobatch.values.one_of import Rows
 from hlobatch.values.own_containers import content
 from hlobatch.values.tables import Table
+from hlobatch.values.texts import LaneText
 
 MOST_STATEMENTS_OF_A_LIST_THAT_GROWS: Final = 128
 """Most statements, over all turns, of a loop written out in which a list grows by as much in all lanes; a list that
@@ -263,7 +264,7 @@ def goes_on(turn: Any, *bounds: tuple[Any, Any, bool]) -> Any:
 
 
 def _has_item(turn: Any, count: Any, value: Any, is_backwards: bool) -> Any:
-    if not isinstance(value, (list, Growing, deque, *_BY_KEY)):
+    if isinstance(value, LaneText) or not isinstance(value, (list, Growing, deque, *_BY_KEY)):
         return range_goes_on(turn, count)
     now = length(value)
     python = value.python if isinstance(value, Growing) else type(value)

@@ -5,7 +5,7 @@
     votes = first + second                    votes = __hb_operate("add", first, second)
     small = byte < 300                        small = __hb_compare("lt", byte, 300)
     scale = 10 ** -places             ==>     scale = __hb_power(10, -places, True)
-    size = len(f"{n}")                        size = len(f"{__hb_known(n)}")
+    size = len(f"{n:>4}")                     size = len(__hb_joined(__hb_formatted(n, "", ">4")))
     if isinstance(i, int): …                  if __hb_isinstance(i, int): …
     best = max(best, PRICES[i])               best = __hb_call(max, best, __hb_item(PRICES, i))
     if (a, b) < (c, d): …                     if __hb_compare("lt", (a, b), (c, d)): …
@@ -148,19 +148,17 @@ class Meanings:
                 return is_none if isinstance(operator, (ast.Is, ast.Eq)) else helper("__hb_not", [is_none], node)
             case ast.BinOp(left, ast.Pow(), right):
                 return self._power(left, right, written.right, node)
-            case ast.BinOp(ast.Constant(str()) | ast.JoinedStr() as left, ast.Mod(), right):
-                return ast.copy_location(ast.BinOp(left, node.op, self._known(right)), node)
             case ast.BinOp(left, op, right) if type(op) in BINARY:
                 return self._operate(BINARY[type(op)], [left, right], node)
             case ast.UnaryOp(op, operand) if type(op) in UNARY and not isinstance(operand, ast.Constant):
                 return self._operate(UNARY[type(op)], [operand], node)
-            case ast.FormattedValue(value):
-                new = ast.FormattedValue(self._known(value), node.conversion, node.format_spec)
-                return ast.copy_location(new, node)
+            case ast.FormattedValue(value, conversion, spec):
+                letter = literal(chr(conversion) if conversion > 0 else "", node)
+                return helper("__hb_formatted", [value, letter, *([spec] if spec else [])], value)
+            case ast.JoinedStr(values):
+                return helper("__hb_joined", values, node)
             case ast.Call() if _called_name(node) in _NEW_OBJECTS:
                 return helper("__hb_fresh", [self._call(node, written)], node)
-            case ast.Call(ast.Attribute(ast.Constant(str()), "format"), arguments, keywords):
-                return self._of_known(node, arguments, keywords)
             case ast.Call():
                 return self._call(node, written)
             case ast.Subscript(value, index, ast.Load()) if self.asks_items or not _is_written_out(index):
@@ -255,7 +253,7 @@ class Meanings:
     def _of_builtin(self, node: ast.Call, name: str) -> ast.Call:
         arguments, keywords = node.args, node.keywords
         if name in _TEXTS:
-            return self._of_known(node, arguments, keywords)
+            return ast.copy_location(ast.Call(load("__hb_shown", node), [node.func, *arguments], keywords), node)
         if name in _QUESTIONS and not keywords and (name != "type" or len(arguments) == 1):
             return helper(f"__hb_{name}", arguments, node)
         if name in _SCOPES and (name in ("eval", "exec") or not arguments):
@@ -268,18 +266,6 @@ class Meanings:
 
     def _is_builtin(self, name: str) -> bool:
         return name not in self.local and self.source.resolve(name) is getattr(builtins, name, self)
-
-    def _of_known(self, node: ast.Call, arguments: list[ast.expr], keywords: list[ast.keyword]) -> ast.Call:
-        """A call whose arguments have to be known when the program is built."""
-        named = [ast.copy_location(ast.keyword(k.arg, self._known(k.value)), k) for k in keywords]
-        return ast.copy_location(ast.Call(node.func, list(map(self._known, arguments)), named), node)
-
-    def _known(self, value: ast.expr) -> ast.expr:
-        if isinstance(value, ast.Constant):
-            return value
-        if isinstance(value, ast.Starred):
-            return ast.copy_location(ast.Starred(self._known(value.value), value.ctx), value)
-        return helper("__hb_known", [value], value)
 
     def _operate(self, operation: str, operands: Sequence[ast.expr], node: ast.AST) -> ast.expr:
         """A call of ``__hb_operate``, since operands may be bools or need methods of their own."""

@@ -12,10 +12,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
-import jax
 import jax.numpy as jnp
 from jax import lax
 
@@ -24,7 +22,6 @@ from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.frontend.lane_numbers import as_bool, as_index, as_int
 from hlobatch.frontend.numpy_functions import canonical
 from hlobatch.frontend.python_numbers import type_of
-from hlobatch.ir.carrier import Carrier
 from hlobatch.typing import DType
 from hlobatch.values.number_tables import is_integer
 
@@ -108,25 +105,3 @@ METHODS: Final[Mapping[str, Callable[..., Any]]] = {
 """Methods by their names."""
 _PROPERTIES: Final[Mapping[str, Callable[[Any], Any]]] = {"numerator": lambda value: value, "denominator": lambda _: 1}
 NAMES: Final = frozenset({*METHODS, *_PROPERTIES, "__class__"})
-
-
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True, eq=False)
-class Bits(Carrier):
-    """The result of ``bin`` on a number that differs between lanes: a text of which only the count of ones is known."""
-
-    python: ClassVar[Any] = str
-    value: Any
-
-    def hb_known(self, known: Callable[[Any], Any]) -> Any:
-        return bin(int(known(self.value)))
-
-    def __getitem__(self, index: Any) -> Any:
-        return _no_text(index)
-
-    def __len__(self) -> int:
-        return int(_no_text())
-
-    def count(self, text: str) -> Any:
-        """The number of ones in it."""
-        return bit_count(self.value) if text == "1" else _no_text(self.value)

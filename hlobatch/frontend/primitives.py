@@ -44,6 +44,7 @@ from hlobatch.frontend import (
     starred,
     stores,
     structure,
+    text_formats,
     traced_functions,
 )
 from hlobatch.frontend.dict_order import in_known_order
@@ -117,7 +118,9 @@ HELPERS: Final = {
     "__hb_is_of_kind": narrowing.is_of_kind,
     "__hb_of_kind": narrowing.of_kind,
     "__hb_kept": batched_builtins.kept,
-    "__hb_known": python_numbers.known,
+    "__hb_shown": text_formats.shown,
+    "__hb_formatted": text_formats.formatted,
+    "__hb_joined": text_formats.joined,
     "__hb_isinstance": python_numbers.is_instance,
     "__hb_type": python_numbers.type_of,
     "__hb_hasattr": python_numbers.has_attribute,

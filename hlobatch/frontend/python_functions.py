@@ -17,7 +17,7 @@ import numpy as np
 
 from hlobatch._jax import is_tracer, weakly
 from hlobatch.diagnostics import BatchTypeError
-from hlobatch.frontend import growing_items, number_theory
+from hlobatch.frontend import growing_items, number_theory, texts
 from hlobatch.frontend.builtins import is_array, truth
 from hlobatch.frontend.lane_numbers import (
     as_bool,
@@ -32,11 +32,10 @@ from hlobatch.frontend.lane_numbers import (
 )
 from hlobatch.frontend.lane_ranges import LaneRange
 from hlobatch.frontend.meaning import entries
-from hlobatch.frontend.members import Bits
 from hlobatch.frontend.overflow import check_overflow
 from hlobatch.frontend.own_methods import by_methods
 from hlobatch.frontend.possible_items import Possible, certain, items_of
-from hlobatch.frontend.python_numbers import INSTEAD_OF_A_TEXT, operate, power
+from hlobatch.frontend.python_numbers import operate, power
 from hlobatch.frontend.rounding import rounded_float, rounded_integer
 from hlobatch.frontend.sequences import MOST_NUMBERS_ONE_BY_ONE, both, either, less, negated
 from hlobatch.frontend.sorting import sorted_by
@@ -53,12 +52,6 @@ _NONE: Final = object()
 
 
 # Numbers
-
-
-def _int(value: Any = 0, *base: Any, **named: Any) -> Any:
-    if base or named:
-        raise BatchTypeError("`int` of a text that differs between lanes", help="keep numbers, and no texts.")
-    return as_int(value)
 
 
 def _complex(real: Any = 0, imag: Any = None) -> Any:
@@ -262,16 +255,6 @@ def _filter(function: Any, iterable: Any, /) -> Any:
     return [item.value for item in kept] if certain(kept) else growing_items.those_there(kept)
 
 
-def _text(name: str) -> Callable[..., Any]:
-    def refuse(*_: Any, **__: Any) -> Any:
-        raise BatchTypeError(
-            f"`{name}` makes a text of a value that differs between lanes",
-            help=INSTEAD_OF_A_TEXT,
-        )
-
-    return refuse
-
-
 def _hashed(name: str) -> Callable[..., Any]:
     def refuse(*_: Any, **__: Any) -> Any:
         raise BatchTypeError(
@@ -290,11 +273,10 @@ def integer_member(kind: type[enum.Enum], value: Any) -> Any:
     return value
 
 
-_TEXTS: Final = (hex, oct, chr)
 _HASHED: Final = (frozenset, hash)
 MEANINGS: Final = {
-    **entries({int: _int, float: as_float, bool: as_bool, complex: _complex, len: _length}, converts=True),
-    **entries({abs: absolute, bin: Bits, round: _round, divmod: _divmod, pow: _pow, range: _range}, converts=True),
+    **entries({int: texts.as_integer, float: as_float, bool: as_bool, complex: _complex, len: _length}, converts=True),
+    **entries({abs: absolute, round: _round, divmod: _divmod, pow: _pow, range: _range}, converts=True),
     **entries({list: growing_items.as_list, collections.deque: growing_items.as_deque}, uses_items=True),
     **entries({dict: _dict}),
     **entries({collections.OrderedDict: growing_items.as_ordered, collections.defaultdict: growing_items.as_defaults}),
@@ -307,10 +289,10 @@ MEANINGS: Final = {
         {min: functools.partial(_extreme, "min"), max: functools.partial(_extreme, "max")},
         uses_items=True,
     ),
-    **entries({function: _text(function.__name__) for function in _TEXTS}, converts=True),
+    **entries(texts.MEANINGS, converts=True),
     **entries({function: _hashed(function.__name__) for function in _HASHED}, converts=True, uses_items=True),
 }
-REFUSED: Final = (*_TEXTS, *_HASHED)
+REFUSED: Final = _HASHED
 """Functions whose meaning is an error with help."""
 CALLERS: Final = frozenset((min, max, sorted, map, filter))
 """Functions that call a function among their arguments, which is then wrapped to have its meaning."""

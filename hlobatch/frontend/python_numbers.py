@@ -14,6 +14,7 @@ from __future__ import annotations
 import copy
 import enum
 import functools
+import math
 import operator
 from typing import Any, Final
 
@@ -24,23 +25,24 @@ import numpy as np
 from hlobatch._jax import is_tracer, weakly
 from hlobatch.analysis.tracing import doubt
 from hlobatch.diagnostics import BatchTypeError
+from hlobatch.frontend import text_formats
 from hlobatch.frontend.builtins import is_array
 from hlobatch.frontend.lane_numbers import as_number
 from hlobatch.frontend.overflow import check_exponent, check_overflow, exact
 from hlobatch.frontend.own_methods import by_methods
 from hlobatch.frontend.wide_numbers import with_wide
 from hlobatch.ir.carrier import Carrier
-from hlobatch.ir.choice import Choice
+from hlobatch.ir.choice import MOST_CHOICES, Choice, objects_of
 from hlobatch.ir.growing import Growing
 from hlobatch.values import identity, lane_failures
-from hlobatch.values.boxes import boxed, is_boxable
-from hlobatch.values.draws import is_users_class
+from hlobatch.values.boxes import is_boxable
 from hlobatch.values.growing_kinds import growing
 from hlobatch.values.growing_lists import GrowingList
 from hlobatch.values.lane_failures import is_there
 from hlobatch.values.one_of import for_each
 from hlobatch.values.optional import is_several
 from hlobatch.values.own_containers import class_for, content, has_content, python_class
+from hlobatch.values.texts import LaneText, as_texts, is_known_text
 
 _BITWISE: Final = frozenset({"and", "or", "xor", "matmul", "iand", "ior", "ixor", "imatmul"})
 """Operations whose result on bools is a bool, as in Python, or that Python's numbers do not have."""
@@ -49,11 +51,6 @@ _BITWISE: Final = frozenset({"and", "or", "xor", "matmul", "iand", "ior", "ixor"
 _BY_ZERO: Final = "division by zero"
 _DIVISIONS: Final = frozenset({"truediv", "floordiv", "mod"})
 _SHIFTS: Final = frozenset({"lshift", "rshift"})
-INSTEAD_OF_A_TEXT: Final = (
-    "compare and compute with the number itself; to show it, make the text inside of `print(…)` or `raise …`, "
-    "or in the statement before."
-)
-"""Help where code makes a text of a lane's value."""
 
 
 def check_divisor(number: Any, divisor: Any) -> None:
@@ -78,10 +75,11 @@ def operate(operation: str, *operands: Any) -> Any:
     Only ``~`` differs from Python, where it is deprecated for bools: of a computed bool it is ``not``, as in JAX and
     NumPy.
     """
-    if operation == "mod" and isinstance(operands[0], str):
-        known(operands[1])
     for operand in operands:
         is_there(operand, f"`{operation}` of")
+    operands = _as_lane_texts(operation, operands)
+    if operation.removeprefix("i") == "mod" and type(operands[0]) is str:
+        return text_formats.percent(*operands)
     if any(isinstance(operand, Choice) for operand in operands):
         return for_each(functools.partial(operate, operation), *operands)
     if (result := by_methods(operation, *operands)) is not NotImplemented:
@@ -111,6 +109,19 @@ def operate(operation: str, *operands: Any) -> Any:
             )
         )
     return ~operands[0]
+
+
+def _as_lane_texts(operation: str, operands: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Operands, with lanes' texts in place of known ones where the result is a lane's text."""
+    if any(isinstance(operand, LaneText) for operand in operands):
+        return as_texts(operands)
+    name = operation.removeprefix("i")
+    if name == "add" and any(isinstance(one, Choice) for one in operands) and all(map(is_known_text, operands)):
+        combinations = math.prod(len(objects_of(operand)) for operand in operands)
+        return operands if combinations <= MOST_CHOICES else tuple(map(LaneText.of, operands))
+    if name == "mul" and any(map(is_tracer, operands)) and any(map(is_known_text, operands)):
+        return tuple(LaneText.of(one) if is_known_text(one) else one for one in operands)
+    return operands
 
 
 def _repeats_a_list(operation: str, *operands: Any) -> bool:
@@ -225,24 +236,6 @@ def _checked_power(base: Any, exponent: Any) -> Any:
     is_large = jnp.isinf(result) & jnp.isfinite(base) & jnp.isfinite(exponent) & (base != 0)
     lane_failures.fails_as_in_python(OverflowError, "Numerical result out of range", is_large)
     return result
-
-
-def known(value: Any) -> Any:
-    """A value that becomes a text, so that it has to be known when the program is built."""
-    shown = value.args if isinstance(value, BaseException) and _is_shown_by_arguments(type(value)) else value
-    if any(map(is_tracer, jax.tree.leaves(boxed(shown, ())))):
-        if lane_failures.leaves_out_texts():
-            return lane_failures.LEFT_OUT
-        raise BatchTypeError(
-            "this code makes a text of a value that differs between lanes",
-            help=INSTEAD_OF_A_TEXT,
-        )
-    return value
-
-
-def _is_shown_by_arguments(kind: type[BaseException]) -> bool:
-    """Whether the text of an exception is that of its arguments."""
-    return not any(is_users_class(one) and ("__str__" in vars(one) or "__repr__" in vars(one)) for one in kind.__mro__)
 
 
 def as_python(value: Any) -> Any:

@@ -44,6 +44,7 @@ from hlobatch.values.number_tables import is_integer, table_of
 from hlobatch.values.one_of import for_each
 from hlobatch.values.optional import is_none, is_opened, is_optional, is_several
 from hlobatch.values.own_containers import content
+from hlobatch.values.texts import LaneText, as_texts
 
 MOST_NUMBERS_ONE_BY_ONE: Final = 8
 """Most numbers that are compared or added one by one; more are joined to an array first. Chosen by judgement (2026-11),
@@ -61,6 +62,7 @@ def compare(operation: str, left: Any, right: Any) -> Any:
     if operation in ("lt", "le", "gt", "ge"):
         is_there(left, "an order of")
         is_there(right, "an order of")
+    left, right = as_texts((left, right))
     if any(map(is_several, (left, right))):
         return for_each(partial(compare, operation), left, right)
     left, right = (content(side, f"__{operation}__", "__eq__") for side in (left, right))
@@ -123,7 +125,7 @@ def _is(left: Any, right: Any) -> Any:
         if isinstance(known, enum.IntEnum) and is_array(value) and is_integer(value):
             return equal(value, int(known))
     root, _ = next(mutable_parts(left), (None, None))
-    is_made_anew = root == () or isinstance(left, Carrier) or (isinstance(left, tuple) and len(left) > 0)
+    is_made_anew = root == () or isinstance(left, (LaneText, Carrier)) or (isinstance(left, tuple) and len(left) > 0)
     if left is not right and type(left) is type(right) and is_made_anew:
         kind = "array" if is_array(left) else getattr(left, "python", type(left)).__name__
         raise UnsupportedSyntaxError(
@@ -146,6 +148,10 @@ def less(left: Any, right: Any) -> Any:
 
 
 def _of_collections(operation: str, left: Any, right: Any) -> Any:
+    if operation not in ("eq", "ne") and isinstance(left, LaneText):
+        return left.ordered(operation, right)
+    if operation not in ("eq", "ne") and isinstance(right, LaneText) and type(left) is str:
+        return LaneText.of(left).ordered(operation, right)
     if operation not in ("eq", "ne"):
         raise BatchTypeError(
             "containers whose length differs between lanes are compared by their order",
@@ -197,11 +203,14 @@ def negated(value: Any) -> Any:
 
 def contains(container: Any, item: Any) -> Any:
     """``item in container``."""
+    container, item = as_texts((container, item))
     if isinstance(container, Choice) or (isinstance(item, Choice) and not isinstance(container, Growing)):
         return for_each(contains, container, item)
     if is_optional(item) and not isinstance(container, (tuple, list)):
         return for_each(contains, container, item)
     container = content(container, "__contains__")
+    if isinstance(container, str) and isinstance(item, LaneText):
+        container = LaneText.of(container)
     if isinstance(container, Collection):
         return container.contains(item)
     if isinstance(own := getattr(type(container), "__contains__", None), types.FunctionType) and is_users(own):

@@ -14,6 +14,7 @@ import numpy as np
 
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.ir.carrier import Carrier
+from hlobatch.ir.growing import KINDS
 from hlobatch.ir.sameness import are_same
 from hlobatch.ir.types import Static, TensorType, number_kind
 
@@ -21,6 +22,9 @@ MOST_SHOWN: Final = 8
 """Number of objects that the printed type of a choice names; the rest are counted."""
 MOST_CHOICES: Final = 64
 """Most Python objects that a variable may be one of."""
+MOST_GROWING_TEXTS: Final = 8
+"""Most texts that a variable may be one of, before a longer one makes it a text of any length. Chosen by judgement
+(2026-11), not measured."""
 
 
 class Choice(Carrier):
@@ -70,6 +74,8 @@ class Choice(Carrier):
         if first is None or others is None:
             return NotImplemented
         objects = (*first, *(one for one in others if not any(are_same(one, known) for known in first)))
+        if _grows(first, others) or (len(objects) > MOST_CHOICES and _are_texts(objects)):
+            return KINDS[str].type_of(cls(None, objects))
         if len(objects) > MOST_CHOICES:
             raise BatchTypeError("there are too many objects")
         return cls(TensorType(np.dtype(np.int32)), objects)
@@ -103,6 +109,21 @@ def _objects(type_: Any) -> tuple[Any, ...] | None:
     if isinstance(type_, Static) and number_kind(type_.value) is None:
         return (type_.value,)
     return (None,) if type_ is None else None
+
+
+def _are_texts(objects: tuple[Any, ...]) -> bool:
+    return all(type(one) is str for one in objects)
+
+
+def _grows(first: tuple[Any, ...], others: tuple[Any, ...]) -> bool:
+    """Whether a text seems to grow: beside several known texts is one that is longer than all of them.
+
+    A loop that puts letters behind a text would else be traced again for each of its lengths.
+    """
+    if not (_are_texts(first) and _are_texts(others)):
+        return False
+    few, many = sorted((first, others), key=len)
+    return len(many) >= MOST_GROWING_TEXTS and max(map(len, few)) > max(map(len, many))
 
 
 def position(choice: Choice, value: Any) -> int:

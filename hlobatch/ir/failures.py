@@ -16,7 +16,7 @@ import numpy as np
 from hlobatch.diagnostics import UNKNOWN, LaneError, Location, Note, as_also, name_lanes
 from hlobatch.ir.fate import NUMBER, Fate, Stop, stop_of
 from hlobatch.ir.types import Type, rebuilt
-from hlobatch.ir.words import decoded
+from hlobatch.ir.words import decoded, shortened
 
 FAILURE: Final = "$failure"
 """The variable of a function that holds the number of its failure, without the function's name in front."""
@@ -69,7 +69,8 @@ class Failure:
         Args:
             words: The encoded values of its exception, ``i32[words]``.
         """
-        values = rebuilt(decoded(words, self.in_types), self.in_types)
+        types = [Type(tensors) for tensors in shortened([type_.tensors for type_ in self.in_types])]
+        values = rebuilt(decoded(words, types), types)
         try:
             return self.make(*values)
         except Exception as error:  # noqa: BLE001  # the user's own code, on values of which some may be missing

@@ -84,6 +84,13 @@ class Growing(Collection):
             bound: The number, if the user gave one; None to choose it here.
         """
 
+    def columns(self) -> tuple[Any, ...] | None:
+        """Of containers in rows: arrays ``[rows]`` by which they are equal, and in order; None if they have no such.
+
+        The first array decides, then the second, and so on.
+        """
+        return None
+
     @abstractmethod
     def tree_flatten(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         """Its arrays, or pytrees of arrays; and whether it has items, with what else is known when it is made."""

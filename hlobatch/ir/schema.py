@@ -38,6 +38,7 @@ _NUMBERS: Final = frozenset(name for name in ("bool", *_INTEGERS, *_FLOATS) if h
 """Names of the dtypes of arrays that this JAX has."""
 
 _GROWING: Final = (
+    str,
     collections.defaultdict,
     list,
     collections.deque,
@@ -129,7 +130,7 @@ class _Reader:
             case {"kind": "tuple" | "list" as kind, "items": list(items), **rest} if not rest:
                 values = [self.read(value, depth + 1) for value in items]
                 return values if kind == "list" else tuple(values)
-            case {"kind": "growing", "class": str(name), "items": [_, _, _] as items, **rest} if not rest:
+            case {"kind": "growing", "class": str(name), "items": list(items), **rest} if not rest:
                 return _growing(name, [self.read(value, depth + 1) for value in items])
         raise ArtifactError(f"an artifact describes {str(schema)[:60]!r}, which is no type that this version knows")
 
@@ -164,7 +165,7 @@ def _imported(module: str, names: list[str]) -> Any:
 def _growing(name: str, parts: list[Any]) -> Any:
     """The type of a growing container, from the name of its Python class and the types of its arrays."""
     kind: Any = {_name(python): KINDS.get(python) for python in _GROWING}.get(name)
-    if kind is not None:
+    if kind is not None and len(parts) == len(kind.arrays):
         rows = dict(zip(kind.arrays, parts, strict=True))
         size, start = rows.pop("size"), rows.pop("start", None)
         if isinstance(size, TensorType) and size.dtype == np.int32 and start in (None, size):

@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from hlobatch.ir.growing import Growing
 from hlobatch.ir.types import TensorType, Type
 
 MOST_WORDS: Final = 64
@@ -39,6 +40,35 @@ def kept(types: Sequence[Type], room: int = MOST_WORDS) -> list[tuple[TensorType
         found.append((leaf, size <= room))
         room -= size if size <= room else 0
     return found
+
+
+def shortened(values: Sequence[Any], room: int = MOST_WORDS) -> list[Any]:
+    """The values of an exception, or their types, with texts that are cut off so that all of them fit.
+
+    Args:
+        values: The values; or types, in the form of ``Type.tensors``.
+        room: Number of 32-bit words for all of them.
+    """
+    parts = jax.tree.leaves(values, is_leaf=_is_text)
+    count = sum(map(_is_text, parts))
+    if not count:
+        return list(values)
+    sizes = (words_for(kind) for kind in map(_kind, parts) if kind is not None)
+    letters = max((room - sum(sizes)) // count - 1, 1)
+    return jax.tree.map(
+        lambda part: part.shortened(letters) if _is_text(part) else part, list(values), is_leaf=_is_text
+    )
+
+
+def _is_text(part: Any) -> bool:
+    return isinstance(part, Growing) and part.python is str
+
+
+def _kind(part: Any) -> TensorType | None:
+    """The type of an array, or the type itself; None for anything else."""
+    if isinstance(part, TensorType):
+        return part
+    return TensorType(part.dtype, part.shape) if isinstance(part, jax.Array) else None
 
 
 @functools.cache

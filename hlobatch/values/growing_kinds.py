@@ -16,7 +16,7 @@ from hlobatch.ir.boxed import as_dict
 from hlobatch.ir.growing import KINDS, Growing
 from hlobatch.ir.patterns import opened
 from hlobatch.ir.types import Static, is_leaf
-from hlobatch.values import growing_lists, growing_tables  # noqa: F401  # whose classes are the kinds
+from hlobatch.values import growing_lists, growing_tables, texts  # noqa: F401  # whose classes are the kinds
 
 
 def grown(tensors: Any, depth: int = 0) -> Any:

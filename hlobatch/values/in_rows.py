@@ -16,9 +16,11 @@ import numpy as np
 
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.ir.growing import KINDS
+from hlobatch.ir.types import TensorType
 from hlobatch.values.containers import capacity
 from hlobatch.values.leaf_types import KINDS_OF_NUMBERS
 from hlobatch.values.rows import kind_of
+from hlobatch.values.texts import LaneText
 
 
 def in_rows(containers: list[Any], room: int | None) -> Any:
@@ -34,6 +36,8 @@ def in_rows(containers: list[Any], room: int | None) -> Any:
             so that the type of the items is not known; or there is too little room.
     """
     python = _class_of(containers)
+    if python is str:
+        return _of_texts(containers, room)
     items = list(chain.from_iterable(one.items() if issubclass(python, dict) else one for one in containers))
     if not items:
         _refuse("no container has an item, so that the type of the items is not known")
@@ -47,6 +51,19 @@ def in_rows(containers: list[Any], room: int | None) -> Any:
         _refuse(f"there is room for {room} items, and one container has {longest}")
     rows = jax.tree.map(lambda column: _in_place(column, np.arange(room) < sizes[:, None]), columns)
     return _made(containers[0], rows, jnp.asarray(sizes))
+
+
+def _of_texts(texts: list[str], room: int | None) -> LaneText:
+    """The texts of a batch as one."""
+    longest = max(map(len, texts))
+    if room is None:
+        room = 1 << (max(capacity(TensorType(np.dtype(np.int32)), longest, None), 1) - 1).bit_length()
+    if room < longest:
+        _refuse(f"there is room for {room} letters, and one text has {longest}")
+    codes = np.zeros((len(texts), room), np.int32)
+    for row, text in zip(codes, texts, strict=True):
+        row[: len(text)] = list(map(ord, text))
+    return LaneText(jnp.asarray(codes), jnp.asarray(np.array(list(map(len, texts)), np.int32)))
 
 
 def _class_of(containers: list[Any]) -> Any:

@@ -257,6 +257,11 @@ def maybe(is_there: Any, value: Any) -> Any:
 
 
 def _chosen(values: Sequence[Any], index: Any) -> Any:
+    text: Any = KINDS[str]
+    if any(type(value) is text for value in values) and all(
+        type(one) in (str, text) for value in values for one in objects_of(value)
+    ):
+        return text.one_of(values, index)
     if any(type(value) in NUMBERS for value in values) and all(number_kind(value) is not None for value in values):
         table = numbers([value if type(value) in NUMBERS else int(value) for value in values])
         return from_table(jnp.asarray(table)[index], table)

@@ -1,4 +1,4 @@
-"""``Ragged``: a result or an argument that is a list, set, dict or deque of another length for each input.
+"""``Ragged``: a result or an argument that is a list, set, dict, deque or text of another length for each input.
 
 ::
 
@@ -33,7 +33,7 @@ _MOST_SHOWN: Final = 4
 
 @jax.tree_util.register_pytree_node_class
 class Ragged:
-    """A list, set, dict or deque for each input of a batch, each of its own length.
+    """A list, set, dict, deque or text for each input of a batch, each of its own length.
 
     ``ragged[k]`` is the container of input ``k``, as Python returns it: its numbers are Python's, its arrays NumPy's.
     ``len(ragged)`` is the size of the batch; loops and ``tolist`` give one container after the other. ``lengths`` and
@@ -60,7 +60,7 @@ class Ragged:
 
     @classmethod
     def of(cls, containers: Iterable[Any], *, room: int | None = None) -> Self:
-        """An argument that has a list, set, dict or deque for each input.
+        """An argument that has a list, set, dict, deque or text for each input.
 
         Args:
             containers: The containers, one for each input, all of one class. Their items are numbers, arrays, tuples
@@ -212,7 +212,8 @@ def is_ragged(part: Any) -> bool:
 
 def _opened(part: Ragged, are_bounded: bool) -> Any:
     container = part._container.copy()
-    container.bound = (container.bound or part.room) if are_bounded else None
+    is_text = container.python is str  # which does not change, so that others made of it have rooms of their own
+    container.bound = (container.bound or part.room) if are_bounded and not is_text else None
     is_abstract = isinstance(container.size, jax.ShapeDtypeStruct)
     container.size = container.size if is_abstract else jnp.maximum(container.size, 0)  # negative in failed lanes
     return part._whole.hb_with_content(container) if isinstance(part._whole, Boxed) else container

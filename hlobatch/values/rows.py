@@ -129,7 +129,7 @@ def equal(rows: Any, item: Any) -> Any | None:
     Raises:
         BatchTypeError: As in ``check_equality``.
     """
-    item = boxed(item, ())
+    item = _sought(boxed(item, ()), rows)
     check_equality(rows)
     trees: list[Any] = [jax.tree.structure(value) for value in (item, rows)]
     if trees[0] != trees[1]:
@@ -143,6 +143,19 @@ def equal(rows: Any, item: Any) -> Any | None:
     return functools.reduce(operator.and_, [_all_equal(leaf, value) for leaf, value in pairs])
 
 
+def _sought(item: Any, rows: Any) -> Any:
+    """An item with its texts in the room that they have in rows."""
+    if not any(map(_has_columns, jax.tree.leaves(rows, is_leaf=_is_opaque))):
+        return item
+
+    def visit(kind: Any, part: Any) -> Any:
+        if _has_columns(kind):
+            return kind.sought(part)
+        return part if jax.tree_util.all_leaves([kind]) or not are_alike(kind, part) else INSIDE
+
+    return remade(visit, rows, item)
+
+
 def check_equality(rows: Any) -> None:
     """Check that the equality of items follows from that of their arrays.
 
@@ -150,6 +163,8 @@ def check_equality(rows: Any) -> None:
         BatchTypeError: They hold containers, which may be equal though their arrays differ, or objects.
     """
     for part in jax.tree.leaves(rows, is_leaf=_is_opaque):
+        if _has_columns(part):
+            continue
         if isinstance(part, Collection):
             name = getattr(type(part), "python", object).__name__
             raise BatchTypeError(
@@ -162,6 +177,11 @@ def check_equality(rows: Any) -> None:
                 help="keep numbers by which it is known, and look for these, as in "
                 "`any(one.id == item.id for one in items)`.",
             )
+
+
+def _has_columns(part: Any) -> bool:
+    """Whether a part of rows is a container that is compared by its arrays."""
+    return isinstance(part, Growing) and part.columns() is not None
 
 
 def _is_opaque(part: Any) -> bool:
@@ -285,6 +305,7 @@ def keys_of_order(rows: Any, key: Callable[[Any], Any] | None, in_turn: Callable
         BatchTypeError: A key is no number, or tuple or list of numbers.
     """
     keys = rows if key is None else of_each_item(lambda item: key(unboxed(item)), rows, in_turn)
+    keys = jax.tree.map(_in_columns, keys, is_leaf=_is_opaque)
     for part in jax.tree.leaves(keys, is_leaf=_is_opaque):
         if _is_opaque(part):
             kind = part.cls if isinstance(part, Boxed) else part.python
@@ -293,6 +314,10 @@ def keys_of_order(rows: Any, key: Callable[[Any], Any] | None, in_turn: Callable
                 help="put them in order by numbers: `key=lambda item: item.size`, or `len` of lists.",
             )
     return keys
+
+
+def _in_columns(part: Any) -> Any:
+    return part.columns() if _has_columns(part) else part
 
 
 def put(rows: Any, place: Any, item: Any) -> Any:

@@ -31,6 +31,7 @@ from hlobatch.values.containers import SIZE, Container, capacity, not_yet, numbe
 from hlobatch.values.growing_lists import GrowingList
 from hlobatch.values.identity import holds, is_one_of
 from hlobatch.values.one_of import held
+from hlobatch.values.texts import LaneText
 
 UNIT: Final = ()
 """The value of each key in a set."""
@@ -184,7 +185,7 @@ class Table(Container):
     def hb_known(self, known: Callable[[Any], Any]) -> Any:
         made = self.python() if self.factory is None else self.python(self.factory)
         for place in range(0 if self.keys_ is None else int(self.size)):
-            key = known(jax.tree.map(lambda leaf, place=place: np.asarray(leaf)[place].item(), self.keys_))
+            key = known(jax.tree.map(lambda leaf, place=place: _in_row(leaf, place), self.keys_))
             if isinstance(made, set):
                 made.add(key)
             else:
@@ -287,7 +288,8 @@ class Table(Container):
     def find(self, key: Any) -> tuple[Any, Any]:
         """Whether a key is in the table, and its row; row 0 if it is not."""
         key = held(key, self.key_kind, is_sought=True)
-        if any(leaf.ndim > 1 for leaf in jax.tree.leaves(self.keys_)):
+        parts = jax.tree.leaves(self.keys_, is_leaf=_is_text)
+        if any(not _is_text(part) and part.ndim > 1 for part in parts):
             raise BatchTypeError(f"the keys of a {self.name} are arrays", help="use numbers, or tuples of them.")
         same = rows.equal(self.keys_, key)
         if same is None:
@@ -315,6 +317,16 @@ class Table(Container):
         order = jnp.minimum(jnp.where(found & (order >= place), order + 1, order), self.capacity - 1)
         self.keys_, self.values_ = rows.rearranged(self.keys_, order), rows.rearranged(self.values_, order)
         self.size = self.size - found
+
+
+def _in_row(leaf: Any, place: int) -> Any:
+    """A Python number in a row of numbers, or the codes of a text in a row of texts."""
+    found = np.asarray(leaf)[place]
+    return found if found.ndim else found.item()
+
+
+def _is_text(part: Any) -> bool:
+    return isinstance(part, LaneText)
 
 
 def _pairs(entries: Any) -> list[tuple[Any, Any]]:

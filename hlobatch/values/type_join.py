@@ -17,10 +17,11 @@ import numpy as np
 
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.ir.choice import Choice
-from hlobatch.ir.growing import Growing
+from hlobatch.ir.growing import KINDS, Growing
 from hlobatch.ir.maybe import Maybe
 from hlobatch.ir.patterns import INSIDE, are_alike, parts_of, remade
 from hlobatch.ir.types import Leaf, Static, TensorType, Type, is_leaf
+from hlobatch.ir.value import is_value
 from hlobatch.typing import DType
 from hlobatch.values.kinds import Kinds
 from hlobatch.values.leaf_types import is_scalar, widened_leaf
@@ -99,6 +100,32 @@ def join(left: Type, right: Type, *, optional: bool = False) -> Type:
         return joined
 
 
+def join_of_results(left: Type, right: Type) -> Type:
+    """The join of two types of a result of the program, in which no part is one of several objects.
+
+    Raises:
+        DisagreementError: The types have no join.
+    """
+    try:
+        return join(left, right)
+    except NoneError as reason:
+        joined = with_texts(join(left, right, optional=True))
+        parts = jax.tree.leaves(joined.tensors, is_leaf=is_value)
+        if any(is_value(part) and part.hb_differs for part in parts):
+            raise reason from None
+        return joined
+
+
+def with_texts(type_: Type) -> Type:
+    """A type with lanes' texts in place of choices among known texts."""
+    return Type(jax.tree.map(_as_text, type_.tensors, is_leaf=is_pattern))
+
+
+def _as_text(part: Any) -> Any:
+    is_text = isinstance(part, Choice) and all(type(one) is str for one in part.hb_objects)
+    return KINDS[str].type_of(part) if is_text else part
+
+
 def makes_kinds(left: Type, right: Type) -> bool:
     """Whether the join of two types has an object of one of several kinds where neither of them has."""
     try:
@@ -134,7 +161,8 @@ def _of_one_kind(left: Any, right: Any) -> Any:
 def _aligned(left: Any, right: Any, own: Any) -> Any:
     """The pattern ``own``, with a container that grows on either side replaced by one that can hold both."""
     for one, other in ((left, right), (right, left)):
-        if isinstance(one, Growing):
+        is_text_or_none = isinstance(one, Growing) and one.python is str and (other is None or isinstance(other, Maybe))
+        if isinstance(one, Growing) and not is_text_or_none:
             try:
                 return one.together(other)
             except BatchTypeError as reason:

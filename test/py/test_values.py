@@ -17,7 +17,6 @@ import pytest
 import hlobatch as hb
 from hlobatch.frontend.builtins import truth
 from hlobatch.frontend.lane_ranges import LaneRange
-from hlobatch.frontend.members import Bits
 from hlobatch.ir.boxed import Boxed, in_python
 from hlobatch.ir.maybe import Maybe
 from hlobatch.ir.types import Type
@@ -27,10 +26,12 @@ from hlobatch.values.identity import mutable_parts
 from hlobatch.values.kinds import Kinds
 from hlobatch.values.leaf_types import leaf_type
 from hlobatch.values.lifting import lift
+from hlobatch.values.numerals import of_integer
 from hlobatch.values.one_of import OneOf
+from hlobatch.values.texts import LaneText
 from hlobatch.values.type_join import DisagreementError, join
 
-OURS = re.compile(r"\b(OneOf|Choice|LaneRange|Maybe|Boxed|Growing\w+|Carrier|Possible|Bits|\w*Tracer)\b")
+OURS = re.compile(r"\b(OneOf|Choice|LaneRange|Maybe|Boxed|Growing\w+|Carrier|Possible|LaneText|\w*Tracer)\b")
 
 
 class Point:
@@ -58,7 +59,9 @@ SAMPLES: list[tuple[Value, Any]] = [
     (Boxed(collections.defaultdict, (int, "b"), (ONE,)), collections.defaultdict(int, b=1)),
     (LaneRange(ONE, jnp.int32(5), 2), range(1, 5, 2)),
     (LaneRange(ONE, ONE, 1), range(0)),
-    (Bits(TWO), "0b10"),
+    (of_integer(TWO, 2, "0b"), "0b10"),
+    (LaneText.of(""), ""),
+    (LaneText.of("ab"), "ab"),
     (growing([1, 2]), [1, 2]),
     (growing([(1, 2.0)]), [(1, 2.0)]),
     (growing(collections.deque([1, 2])), collections.deque([1, 2])),
@@ -118,7 +121,7 @@ def test_python_has_something_in_its_place(value: Value, python: Any) -> None:
 
 @pytest.mark.parametrize(("value", "python"), SAMPLES, ids=IDS)
 def test_it_is_true_where_pythons_is(value: Value, python: Any) -> None:
-    if not isinstance(value, (Bits, Kinds)):
+    if not isinstance(value, Kinds):
         assert bool(truth(value)) is bool(python)
         return
     with pytest.raises(hb.HloBatchError):
@@ -139,9 +142,7 @@ def test_a_variable_of_its_type_holds_it_and_what_python_has_in_its_place(value:
     assert jax.tree.structure(again) == jax.tree.structure(value)
     for one, other in zip(jax.tree.leaves(again), jax.tree.leaves(value), strict=True):
         np.testing.assert_array_equal(np.asarray(one), np.asarray(other))
-    if not isinstance(
-        value, (Boxed, Kinds, LaneRange, Bits)
-    ):  # which JAX takes for leaves, or which are made where they are
+    if not isinstance(value, (Boxed, Kinds, LaneRange)):  # which JAX takes for leaves, or which are made where they are
         assert in_python(lift(python, held)) == python
 
 
@@ -150,7 +151,7 @@ def test_its_type_beside_none_holds_both_or_is_refused(value: Value, python: Any
     try:
         above = join(type_of(value), Type(None), optional=True)
     except DisagreementError:
-        assert isinstance(value, (Collection, Bits, Kinds))  # these may be refused
+        assert isinstance(value, (Collection, Kinds))  # these may be refused
         return
     assert in_python(lift(None, above)) is None
     assert in_python(lift(value, above)) == python
@@ -169,7 +170,8 @@ def test_a_collection_has_the_items_that_pythons_has(value: Collection, python: 
     items = list(python)
     assert value.length() == len(items)
     assert all(bool(value.contains(item)) for item in items)
-    assert not value.contains((7, 7.0) if items[:1] == [(1, 2.0)] else 7)
+    other = "z" if isinstance(python, str) else (7, 7.0) if items[:1] == [(1, 2.0)] else 7
+    assert not value.contains(other)
     if isinstance(python, dict):
         assert all(value.item(key) == python[key] for key in python)
         with pytest.raises(hb.UnsupportedSyntaxError, match="is compared"):
@@ -178,4 +180,4 @@ def test_a_collection_has_the_items_that_pythons_has(value: Collection, python: 
     assert value.equals(python)
     assert not value.equals({*items, 7} if isinstance(python, set) else range(9))
     if items and not isinstance(python, set):
-        assert (value.turn(0), value.item(-1)) == (items[0], items[-1])
+        assert in_python((value.turn(0), value.item(-1))) == (items[0], items[-1])

@@ -1816,6 +1816,44 @@ def best_load(value: Array, room: Array) -> Any:
     return best[3][room], best[2]
 
 
+def _in_base(n: Any, base: Any) -> str:
+    digits = ""
+    while n > 0:
+        digits = "0123456789abcdef"[n % base] + digits
+        n //= base
+    return digits or "0"
+
+
+def _run_lengths(text: str) -> str:
+    found, last, count = "", "", 0
+    for letter in text:
+        if letter == last:
+            count += 1
+        else:
+            if last:
+                found += f"{count}{last}"
+            last, count = letter, 1
+    return found + f"{count}{last}"
+
+
+@program(integers(-2000, 30000), integers(2, 17))
+def texts_of_numbers(n: Array, base: Array) -> Any:
+    """Palindromes, sums of digits, numerals, run lengths, and a cipher."""
+    size = abs(n)
+    text, numeral = str(n), _in_base(size, base)
+    secret = "".join([chr(97 + (ord(letter) - 48 + base) % 26) for letter in str(size)])
+    return (
+        text == text[::-1],
+        sum(int(digit) for digit in str(size)),
+        len(numeral),
+        sum((i + 1) * ord(letter) for i, letter in enumerate(numeral)),
+        len(_run_lengths(f"{size:b}")),
+        int(_run_lengths(str(size % 100))),
+        sum(ord(letter) for letter in secret) - (secret.count("c") if "c" in secret else -1),
+        int("".join(sorted(str(size)))),
+    )
+
+
 @program(integers(2, 40))
 def primes_below(n: Array) -> Any:
     """A list of flags that are cleared one by one, and a list of counts that a helper changes."""
