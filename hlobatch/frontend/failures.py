@@ -106,12 +106,12 @@ class Recorder:
     size: int
 
     def __call__(self, *values: Any) -> tuple[int, Any]:
-        values = shortened([boxed(value, ()) for value in values])
-        types = [Type(jax.tree.map(leaf_type, value)) for value in values]
+        parts = shortened([boxed(value, ()) for value in values])
+        types = [Type(jax.tree.map(leaf_type, value)) for value in parts]
         wanted = size_of(types)
         if wanted > self.size:
             raise Learned(WHOLE_PROGRAM, Words(wanted))
-        leaves = [leaf for type_, value in zip(types, values, strict=True) for leaf in type_.flatten(value)]
+        leaves = [leaf for type_, value in zip(types, parts, strict=True) for leaf in type_.flatten(value)]
         return self.number, encoded(leaves, types, self.size)
 
     def exception(self, *values: Any) -> BaseException:

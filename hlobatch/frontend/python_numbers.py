@@ -113,14 +113,15 @@ def operate(operation: str, *operands: Any) -> Any:
 
 def _as_lane_texts(operation: str, operands: tuple[Any, ...]) -> tuple[Any, ...]:
     """Operands, with lanes' texts in place of known ones where the result is a lane's text."""
-    if any(isinstance(operand, LaneText) for operand in operands):
-        return as_texts(operands)
     name = operation.removeprefix("i")
+    if any(isinstance(operand, LaneText) for operand in operands):
+        own = as_texts(operands)
+        return own[::-1] if name == "mul" and isinstance(own[1], LaneText) else own  # JAX would make an array of it
     if name == "add" and any(isinstance(one, Choice) for one in operands) and all(map(is_known_text, operands)):
         combinations = math.prod(len(objects_of(operand)) for operand in operands)
         return operands if combinations <= MOST_CHOICES else tuple(map(LaneText.of, operands))
     if name == "mul" and any(map(is_tracer, operands)) and any(map(is_known_text, operands)):
-        return tuple(LaneText.of(one) if is_known_text(one) else one for one in operands)
+        return tuple(LaneText.of(one) if is_known_text(one) else one for one in sorted(operands, key=is_tracer))
     return operands
 
 

@@ -43,6 +43,7 @@ _FORMAT: Final = re.compile(
     r"(?:\.(?P<precision>\d+))?(?P<kind>[bcdoxXs]?)",
     re.DOTALL,
 )
+_CONVERSIONS: Final[Mapping[str, Callable[[Any], str]]] = {"r": repr, "s": str, "a": ascii}
 _BASES: Final = {"b": 2, "o": 8, "x": 16, "X": 16}
 _PERCENT: Final = re.compile(r"%(?:(?P<flags>[-+ #0]*)(?P<width>\d+)?(?:\.(?P<precision>\d+))?(?P<kind>[diuxXocs])|%)")
 
@@ -78,8 +79,7 @@ def formatted(value: Any, conversion: str = "", spec: Any = "") -> Any:
             help="use `rjust`, `ljust` or `zfill`, whose width may differ.",
         )
     if is_made_of_known(value):
-        converted = {"r": repr, "s": str, "a": ascii}.get(conversion, lambda one: one)(value)
-        return format(converted, spec)
+        return format(_CONVERSIONS[conversion](value) if conversion else value, spec)
     if lane_failures.leaves_out_texts():
         return str(lane_failures.LEFT_OUT)
     if is_several(value):

@@ -55,9 +55,10 @@ def shortened(values: Sequence[Any], room: int = MOST_WORDS) -> list[Any]:
         return list(values)
     sizes = (words_for(kind) for kind in map(_kind, parts) if kind is not None)
     letters = max((room - sum(sizes)) // count - 1, 1)
-    return jax.tree.map(
-        lambda part: part.shortened(letters) if _is_text(part) else part, list(values), is_leaf=_is_text
-    )
+    return [
+        jax.tree.map(lambda part: part.shortened(letters) if _is_text(part) else part, one, is_leaf=_is_text)
+        for one in values
+    ]
 
 
 def _is_text(part: Any) -> bool:

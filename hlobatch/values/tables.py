@@ -102,7 +102,7 @@ class Table(Container):
     @classmethod
     def can_hold(cls, entries: Any) -> bool:
         held = entries.value if isinstance(entries, Static) else entries
-        return all(isinstance(part, (int, float)) for part in jax.tree.leaves(list(held)))
+        return all(isinstance(part, (int, float, str)) for part in jax.tree.leaves(list(held)))
 
     @classmethod
     def type_of(cls, entries: Any, bound: int | None = None) -> Self:

@@ -336,15 +336,13 @@ class TextMethods:
     def rpartition(self: Any, sep: Any, /) -> tuple[Any, Any, Any]:
         part = self._separator(sep)
         place = jnp.asarray(self.rfind(part), jnp.int32)
-        before, middle, behind = self._in_three(part, jnp.maximum(place, 0), place >= 0)
-        whole = jnp.where(place < 0, 0, behind.size)
-        after = self._part(self.size - jnp.where(place < 0, self.size, whole), self.size)
-        return before, middle, after
+        return self._in_three(part, jnp.maximum(place, 0), place >= 0)
 
     def _in_three(self: Any, part: Any, place: Any, is_there: Any) -> tuple[Any, Any, Any]:
+        """The letters before a place, the separator if it stands there, and the letters behind it."""
         width = jnp.where(is_there, part.size, 0)
-        middle = type(self).masked(part.codes, width)
-        return self._part(jnp.int32(0), place), middle, self._part(jnp.minimum(place + width, self.size), self.size)
+        behind = self._part(jnp.minimum(place + width, self.size), self.size)
+        return self._part(jnp.int32(0), place), type(self).masked(part.codes, width), behind
 
     def _separator(self: Any, sep: Any) -> Any:
         part = self._own(sep)

@@ -50,7 +50,6 @@ class LaneText(TextMethods, Container):
     python: ClassVar[Any] = str
     parts = "letters"
     arrays = ("codes", "size")
-    __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, codes: Any, size: Any, bound: int | None = None) -> None:
         self.codes, self.size, self.bound = codes, size, bound
@@ -60,7 +59,8 @@ class LaneText(TextMethods, Container):
 
     @classmethod
     def tree_unflatten(cls, data: tuple[bool, int | None], children: Any) -> Self:
-        return cls(*children, data[1])
+        codes, size = children
+        return cls(codes, size, data[1])
 
     @classmethod
     def of(cls, values: Any, bound: int | None = None) -> Self:
@@ -89,9 +89,7 @@ class LaneText(TextMethods, Container):
 
     def hb_known(self, known: Callable[[Any], Any]) -> Any:
         del known
-        if not isinstance(self.codes, (jax.Array, np.ndarray)) or not isinstance(
-            self.size, (jax.Array, np.ndarray, np.generic)
-        ):
+        if not hasattr(self.codes, "shape") or not isinstance(self.size, (int, np.generic, np.ndarray, jax.Array)):
             return "…"  # there was no room for it among the values of an exception
         text = "".join(map(chr, np.asarray(self.codes)[: int(self.size)].tolist()))
         return text + "…" * (len(text) < int(self.size))
@@ -232,15 +230,55 @@ class LaneText(TextMethods, Container):
 
     def sought(self, item: Any) -> Any:
         """Of texts in rows: an item to be compared with them; anything but a text is returned unchanged."""
-        return (
-            type(self)(*type(self).of(item).within(self.codes.shape[1]).tree_flatten()[0], self.bound)
-            if is_text(item)
-            else item
-        )
+        if not is_text(item):
+            return item
+        own = type(self).of(item).within(self.codes.shape[1])
+        return type(self)(own.codes, own.size, self.bound)
 
     def columns(self) -> tuple[Any, ...]:
         """Of texts in rows: arrays ``[rows]`` that put the texts in order, as keys of a sort, the first first."""
         return (*(self.codes[:, at] for at in range(self.codes.shape[1])), self.size)
+
+    # Questions in code that Python runs itself
+
+    def __hash__(self) -> int:
+        raise BatchTypeError(
+            "the hash of a text that differs between lanes is asked for",
+            help="keep it in a set or a dict of the lane's, in a statement of its own.",
+        )
+
+    def __eq__(self, other: object) -> Any:
+        return self is other if isinstance(self.codes, TensorType) else self.equals(other)
+
+    def __ne__(self, other: object) -> Any:
+        return self is not other if isinstance(self.codes, TensorType) else jnp.logical_not(self.equals(other))
+
+    def __lt__(self, other: Any) -> Any:
+        return self.ordered("lt", other)
+
+    def __le__(self, other: Any) -> Any:
+        return self.ordered("le", other)
+
+    def __gt__(self, other: Any) -> Any:
+        return self.ordered("gt", other)
+
+    def __ge__(self, other: Any) -> Any:
+        return self.ordered("ge", other)
+
+    def __contains__(self, item: Any) -> bool:
+        return bool(self.contains(item))
+
+    def __format__(self, spec: str) -> str:
+        raise self._no_string()
+
+    def __str__(self) -> str:
+        raise self._no_string()
+
+    def _no_string(self) -> BatchTypeError:
+        return BatchTypeError(
+            "a text that differs between lanes is asked for as a string of Python's",
+            help="make texts of it in a function of yours: in `print(…)`, `raise …` or an f-string.",
+        )
 
     # Texts made of texts
 

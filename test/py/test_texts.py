@@ -16,7 +16,7 @@ import hlobatch as hb
 from hlobatch.values.text_methods import SPACES
 from hlobatch.values.texts import LaneText
 
-NUMBERS = [0, 7, -12, 121, 12321, -(2**31) + 1, 2**31 - 1, 100, 255, -1]
+NUMBERS = [0, 7, -12, 121, 12321, -(2**31) + 2, 2**31 - 1, 100, 255, -1]
 TEXTS = ["", "abcab", "a", "Hello, World", "  a b  a ", "-12", "121", "xyzzyx", "aaaa", "1,2,,3", "+7", "z" * 40, "aba"]
 
 
@@ -59,7 +59,7 @@ bin(n), oct(n), hex(n), bin(n)[2:], bin(n).count("1"), bin(n).count("0")
 str(n)[0], str(n)[-1], str(n)[1:], str(n)[:2], str(n)[-3:-1], str(n)[::2], str(n)[:0:-1]
 f"{n}", f"{n:d}", f"{n:b}", f"{n:o}", f"{n:x}", f"{n:X}", f"{n:#x}", f"{n:#X}", f"{n:#b}", f"{n:+d}", f"{n: d}"
 f"{n:8}", f"{n:<8}", f"{n:>8}", f"{n:^8}", f"{n:=8}", f"{n:08}", f"{n:+08d}", f"{n:#010b}", f"{n:*^9}", f"{n:#012x}"
-f"{n:,}", f"{n:_}", f"{n:_x}", f"{n:_b}", f"{n:15,}", f"{n!r:>6}", f"{n!s:<6}|", f"<{n}><{n + 1:3}>"
+f"{n:,}", f"{n:_}", f"{n:_x}", f"{n:_b}", f"{n:15,}", f"{n!r:>6}", f"{n!s:<6}|", f"<{n}><{n - 1:3}>"
 "%d" % n, "%5d|%-5d|%05d|%+d|% d" % (n, n, n, n, n), "%s and %s" % (n, "x"), "%x %X %o %#x" % (n, n, n, n), "%d%%" % n
 "{} {}".format(n, 2), "{0:>4} {1} {0}".format(n, "a"), "{x:03d}".format(x=n), format(n, "x"), format(n), repr(n)
 str(n > 3)
