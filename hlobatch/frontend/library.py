@@ -28,6 +28,7 @@ from hlobatch.ir.value import Collection
 from hlobatch.prelude import is_of_prelude, standing_for
 from hlobatch.values.growing_lists import GrowingList
 from hlobatch.values.identity import places_of
+from hlobatch.values.texts import LaneText
 
 
 def standing_in(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> types.FunctionType | None:
@@ -73,10 +74,15 @@ def _gone_over(function: Any, args: Sequence[Any]) -> Sequence[Any]:
 
 
 def _is_of_a_list(args: Sequence[Any]) -> bool:
-    """Whether the first argument, and no other, is a growing list, of numbers or tuples of numbers."""
+    """Whether the first argument, and no other, is a text or a growing list, of numbers, texts or tuples of them."""
     first, *others = args or (None,)
-    is_list = isinstance(first, GrowingList) and all(leaf.ndim == 1 for leaf in jax.tree.leaves(first.items))
-    return is_list and not any(isinstance(value, Growing) for value in others)
+    parts = jax.tree.leaves(first.items, is_leaf=_is_text) if isinstance(first, GrowingList) else []
+    is_list = isinstance(first, GrowingList) and all(_is_text(part) or part.ndim == 1 for part in parts)
+    return (is_list or _is_text(first)) and not any(isinstance(value, Growing) for value in others)
+
+
+def _is_text(part: Any) -> bool:
+    return isinstance(part, LaneText)
 
 
 def differs(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
