@@ -328,12 +328,12 @@ class TextMethods:
 
     # Texts of parts, and parts of texts
 
-    def partition(self: Any, sep: Any, /) -> tuple[Any, Any, Any]:
+    def partition(self: Any, sep: Any, /) -> Any:
         part = self._separator(sep)
         place = jnp.asarray(self.find(part), jnp.int32)
         return self._in_three(part, jnp.where(place < 0, self.size, place), place >= 0)
 
-    def rpartition(self: Any, sep: Any, /) -> tuple[Any, Any, Any]:
+    def rpartition(self: Any, sep: Any, /) -> Any:
         part = self._separator(sep)
         place = jnp.asarray(self.rfind(part), jnp.int32)
         return self._in_three(part, jnp.maximum(place, 0), place >= 0)
