@@ -268,18 +268,6 @@ class LaneText(TextMethods, Container):
     def __contains__(self, item: Any) -> bool:
         return bool(self.contains(item))
 
-    def __format__(self, spec: str) -> str:
-        raise self._no_string()
-
-    def __str__(self) -> str:
-        raise self._no_string()
-
-    def _no_string(self) -> BatchTypeError:
-        return BatchTypeError(
-            "a text that differs between lanes is asked for as a string of Python's",
-            help="make texts of it in a function of yours: in `print(…)`, `raise …` or an f-string.",
-        )
-
     # Texts made of texts
 
     def _slice(self, key: slice) -> Self:

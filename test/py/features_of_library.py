@@ -668,3 +668,30 @@ for i in range(len(la)):
         best = max(best, sum(la[i:j]) % 7)
 t += best""",
     )
+
+
+class OfTexts(Feature):
+    """Texts that are made of a lane's numbers."""
+
+    begins = ("u = str(a * 37 + b)", 'u = ""', 'u = "ab" * a', 'u = f"{a}:{b}"')
+    values = (
+        "len(u)",
+        'int("0" + str(#))',
+        "ord((u + 'x')[@ % len(u + 'x')])",
+        "sum(ord(x) for x in u)",
+        "u.count(str(@))",
+        "len(set(u))",
+        "u.find('1')",
+        "len(u.split('1'))",
+        "len(bin(#)) + int(hex(abs(#)), 16)",
+    )
+    conditions = ("u == u[::-1]", "str(@) in u", "u < str(#)", "u")
+    changes = (
+        "u += str(#)",
+        "u = u[::-1][:6]",
+        "u = ''.join(sorted(u))",
+        "u = u[@ % 3:]",
+        "for x in u:\n    t = (t * 3 + ord(x)) % 1009",
+        "u1 = [str(x) for x in range(@ % 4)]\nu = '-'.join(u1)",
+        "u = u.replace('1', 'xy')[:8]",
+    )
