@@ -17,6 +17,7 @@ from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.callees import static_value
 from hlobatch.frontend.comprehensions import Comprehension, as_loop, renamed
 from hlobatch.frontend.library import is_built_in
+from hlobatch.frontend.nodes import located
 from hlobatch.frontend.reductions import REDUCERS, Looped, arguments_of, as_reduction, has_many
 from hlobatch.frontend.scopes import assigned_in_expressions, read_names, with_parts
 from hlobatch.frontend.syntax import assigned, helper, load
@@ -61,7 +62,7 @@ class TraceTimeLowering:
         """A call on a comprehension, in which ranges whose bounds differ between lanes tell that it must be a loop."""
         generators = []
         if self.function.callees.facts.has(GoesOver):
-            items = self._marked(items, site)
+            items = self._marked(self._with_rows_computed(items), site)
         for generator in items.generators:
             goes_over, known = generator.iter, generator
             if (
@@ -137,7 +138,7 @@ class TraceTimeLowering:
                     help="give the lambda a name, or call it in a loop or in a statement of its own.",
                 )
         if not isinstance(node, ast.Lambda) and self.function.callees.facts.has(GoesOver):
-            site = self.function.site(node)
+            node, site = self._with_rows_computed(node), self.function.site(node)
             if self.function.callees.facts.of(Looped, site) is not None:
                 return self._written_out(node, grows=True)
             node = self._marked(node, site)
@@ -149,6 +150,16 @@ class TraceTimeLowering:
             for name in reads
         }
         return renamed(node, kept)
+
+    def _with_rows_computed(self, node: Any) -> Any:
+        """A comprehension over ``zip(*rows)`` and the like, with a variable in place of the call, which runs first."""
+        first, *others = node.generators
+        if not isinstance(first.iter, ast.Call) or not any(isinstance(part, ast.Starred) for part in first.iter.args):
+            return node
+        as_list = located(ast.Call(self.function.constant(list), [first.iter], []), first.iter)
+        rows = load(self.function.as_variable(self.function.simple(as_list), first.iter), first.iter)
+        known = ast.comprehension(first.target, rows, first.ifs, first.is_async)
+        return located(type(node)(**{**dict(ast.iter_fields(node)), "generators": [known, *others]}), node)
 
     def _written_out(self, node: ast.expr, *, grows: bool = False) -> ast.expr:
         """A comprehension lowered as a loop, since the program carries out a call in it. All items are computed first.

@@ -50,11 +50,28 @@ def map(function: Any, iterable: Any, /, *iterables: Any) -> Any:
 
 
 def zip(*iterables: Any, strict: Any = False) -> Any:
+    rows: Any = iterables
+    if isinstance(rows, builtins.list):
+        return _transposed(rows)
     columns = [builtins.list(iterable) for iterable in iterables]
     lengths = [len(column) for column in columns]
     if strict and min(lengths) != max(lengths):
         raise ValueError("zip() has arguments of several lengths")
     return [tuple(column[at] for column in columns) for at in range(min(lengths, default=0))]
+
+
+def _transposed(rows: Any) -> Any:
+    """``zip(*rows)`` of as many rows as a list has, where that differs between lanes: lists in place of tuples."""
+    columns = [builtins.list(row) for row in rows]
+    shortest = min((len(column) for column in columns), default=0)
+    return [[column[at] for column in columns] for at in range(shortest)]
+
+
+def sum(iterable: Any, /, start: Any = 0) -> Any:
+    total = start
+    for item in iterable:
+        total = total + item
+    return total
 
 
 def sorted(iterable: Any, /, *, key: Any = None, reverse: Any = False) -> Any:

@@ -44,6 +44,12 @@ class GrowingList(Ring):
 
     def equals(self, other: Any) -> Any:
         if not isinstance(other, GrowingList):
+            if isinstance(other, tuple):
+                raise BatchTypeError(
+                    "a list whose length differs between lanes, as those that `*` and `zip(*rows)` give in place of "
+                    "tuples, is compared with a tuple",
+                    help="compare with a list, or compare the items.",
+                )
             if not isinstance(other, self.python):
                 return False
             other = type(self).of(other)

@@ -22,10 +22,11 @@ from hlobatch.ir.boxed import Boxed, unboxed
 from hlobatch.ir.growing import KINDS, Growing
 from hlobatch.ir.patterns import INSIDE, are_alike, remade
 from hlobatch.ir.types import Static, TensorType, Type
-from hlobatch.ir.value import Collection
+from hlobatch.ir.value import Collection, Value
 from hlobatch.values import whole_numbers
 from hlobatch.values.boxes import boxed
 from hlobatch.values.identity import is_one_of, moved
+from hlobatch.values.kinds import Kinds
 from hlobatch.values.lane_failures import of_each_item
 from hlobatch.values.leaf_types import leaf_type, widened_leaf
 from hlobatch.values.optional import any_optional, optional
@@ -100,10 +101,29 @@ def joined(left: Any, right: Any) -> Any:
     try:
         return join(Type(left), Type(right)).tensors
     except DisagreementError as reason:
+        if (of_kinds := _of_several_kinds(Type(left), Type(right))) is not None:
+            return of_kinds
         raise BatchTypeError(
             f"the items of a container whose length differs between lanes are of several types: {reason}",
             help="let all of them be numbers, or arrays of one shape, or tuples of as many of them.",
         ) from None
+
+
+def _of_several_kinds(left: Type, right: Type) -> Any | None:
+    """The type of items that are objects of several classes; None if items differ in another way."""
+    try:
+        found = join(left, right, optional=True).tensors
+    except DisagreementError:
+        return None
+    parts = jax.tree.leaves(
+        found, is_leaf=lambda part: isinstance(part, (TensorType, Static, Value)) and not _opens(part)
+    )
+    return found if all(isinstance(part, (TensorType, Growing)) for part in parts) else None
+
+
+def _opens(part: Any) -> bool:
+    """Whether a part of a type of items consists of types of items."""
+    return isinstance(part, (Boxed, Kinds))
 
 
 def _growing_if_longer(one: Any, other: Any) -> Any:
@@ -258,6 +278,8 @@ def converted(rows: Any, kind: Any, capacity: int, *, adopts: bool = True) -> An
     def visit(wanted: Any, part: Any) -> Any:
         if isinstance(wanted, Growing):
             return more_of(jax.vmap(wanted.hold)(part), wanted)
+        if isinstance(wanted, Kinds):
+            return more_of(jax.vmap(lambda one: wanted.hb_hold(one, _held))(part), wanted)
         return convert(part, wanted) if isinstance(wanted, TensorType) else INSIDE
 
     def more_of(part: Any, wanted: Any) -> Any:
@@ -368,12 +390,18 @@ def stored(item: Any, rows: Any) -> Any:
     return jax.tree.map(store, rows, held(boxed(item, ()), row_kind(rows)))
 
 
+def _held(kind: Any, item: Any) -> Any:
+    return held(item, kind)
+
+
 def held(item: Any, kind: Any) -> Any:
-    """An item with its containers converted to those of a wider type."""
+    """An item with its containers, and objects of one class, converted to those of a wider type."""
 
     def visit(kind: Any, part: Any) -> Any:
         if isinstance(kind, Growing):
             return kind.hold(part)
+        if isinstance(kind, Kinds):
+            return kind.hb_hold(part, _held)
         return part if isinstance(kind, TensorType) or not are_alike(kind, part) else INSIDE
 
     return remade(visit, kind, item)
