@@ -29,11 +29,12 @@ from hlobatch.frontend.items import item as chosen_item
 from hlobatch.frontend.lane_slices import Span, Stretch, is_lane_index
 from hlobatch.frontend.list_stores import all_chosen, in_lists
 from hlobatch.frontend.own_methods import own_method_error
-from hlobatch.ir.boxed import mapped
+from hlobatch.ir.boxed import Boxed, mapped
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.value import Collection
-from hlobatch.values.boxes import attributes_of, is_boxable
+from hlobatch.prelude.bases import Content
+from hlobatch.values.boxes import attributes_of, boxed, is_boxable
 from hlobatch.values.identity import has_changed, is_now, is_one_of, mutable_parts, places_of
 from hlobatch.values.kinds import Kinds, named
 from hlobatch.values.lane_failures import by_python, is_there
@@ -140,6 +141,11 @@ def put_back(root: Any, value: Any, *steps: Step) -> Any:
     return _changed(root, steps, lambda base, step: _with_part(base, step, value)) if new is None else new
 
 
+def _holds_container(part: Any) -> bool:
+    """Whether a part of a value is an object of a class that is derived from a container."""
+    return isinstance(part, Boxed) and issubclass(part.cls, Content)
+
+
 def _into_contents(root: Any, steps: Sequence[Step], *, is_read: bool = False) -> tuple[Step, ...]:
     """The steps, with one to the container in each object of a class that is derived from a container.
 
@@ -153,7 +159,7 @@ def _into_contents(root: Any, steps: Sequence[Step], *, is_read: bool = False) -
     Raises:
         UnsupportedSyntaxError: Methods of the user's have to be called for an item.
     """
-    if not are_made():
+    if not are_made() or not any(map(_holds_container, jax.tree.leaves(boxed(root, ()), is_leaf=_holds_container))):
         return tuple(steps)
     found, base = list[Step](), root
     for index, (kind, key) in enumerate(steps):
