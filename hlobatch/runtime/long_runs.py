@@ -8,6 +8,7 @@ Invariant: a run gives the same bits, however often it is paused, and in whichev
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import zipfile
 import zlib
@@ -135,6 +136,12 @@ class RunState:
         if any(not hasattr(array, "__array__") or is_tracer(array) for array in self.arrays.values()):
             return f"<{name}>"
         return f"<{name}: {self.done:,} of {self.size:,} inputs done>"
+
+    def __copy__(self) -> RunState:
+        return RunState(self.kind, dict(self.arrays))
+
+    def __deepcopy__(self, memo: Any) -> RunState:
+        return RunState(self.kind, copy.deepcopy(self.arrays, memo))
 
     def __reduce__(self) -> str | tuple[Any, ...]:
         raise TypeError(

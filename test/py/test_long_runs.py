@@ -3,6 +3,7 @@
 They give what a single call gives.
 """
 
+import copy
 import io
 import subprocess
 import sys
@@ -78,6 +79,17 @@ def test_a_state_stays_as_it_is() -> None:
         assert f.finish(state).tolist() == f(NUMBERS).tolist()
         f.advance(state, 100)
     assert all((before[name] == np.asarray(array)).all() for name, array in state.arrays.items())
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])
+def test_a_state_can_be_copied(copied: Any) -> None:
+    f = hb.batch(fibonacci, lanes=4)
+    state = f.advance(f.start(NUMBERS), 3)
+    state = state.with_arrays(kept(state))
+    other = copied(state)
+    assert f.finish(other).tolist() == f(NUMBERS).tolist()
+    shared = all(array is state.arrays[name] for name, array in other.arrays.items())
+    assert shared == (copied is copy.copy)
 
 
 def test_a_state_is_a_pytree_of_arrays() -> None:
