@@ -98,7 +98,10 @@ def is_long(value: Any) -> bool:
 
 def _counting(count: Any) -> range:
     """The integers of an ``itertools.count``, up to the largest integer of the lanes."""
-    whole = _COUNT.fullmatch(repr(count))  # only the text of a count shows where it stands
+    try:
+        whole = _COUNT.fullmatch(repr(count))  # only the text of a count shows where it stands
+    except BatchTypeError:  # the text of a number that differs between lanes is refused
+        whole = None
     start, step = (int(whole[1]), int(whole[2] or 1)) if whole else (0, 0)
     if not step:
         raise BatchTypeError(
