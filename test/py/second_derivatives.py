@@ -89,6 +89,8 @@ class Second:
         ]
 
 
+ROOM = {"max_stack_depth": 256, "max_tape": 4096}
+"""For ``jax.hessian``, inside of which no stack grows."""
 WAYS = (Second.forward_over_reverse, Second.reverse_over_forward, Second.by_hessian)
 
 
@@ -107,7 +109,8 @@ def outcome(text: str, bits: int = 64, **options: Any) -> Outcome:
         return Outcome("skipped", "every lane raises")
     rows = [one[bits == 64] for one in wanted if one is not None]
     with jax.enable_x64(bits == 64), optimizing_little():
-        batched = hb.batch(main, in_axes=IN_AXES, max_steps=100_000, **{"dispatch": "kernel", **options})
+        options = {"dispatch": "kernel", **ROOM, **options}
+        batched = hb.batch(main, in_axes=IN_AXES, max_steps=100_000, **options)
         try:
             found = way(Second(batched, lanes, dtype))
         except (hb.KernelError, hb.LaneError) as error:
