@@ -174,6 +174,8 @@ def _lane_slice(container: Any, key: slice) -> Any:
     """A slice whose bounds or step differ between lanes: a list whose length differs between lanes."""
     if type(container) is list:
         return growing(container).item(key)
+    if type(container) is str:
+        return LaneText.of(container).item(key)
     if isinstance(container, (tuple, range)):
         raise BatchTypeError(
             f"the bounds of this slice of a {type(container).__name__} differ between lanes, and so would its length",

@@ -42,7 +42,7 @@ from hlobatch.values.lane_failures import is_there
 from hlobatch.values.one_of import for_each
 from hlobatch.values.optional import is_several
 from hlobatch.values.own_containers import class_for, content, has_content, python_class
-from hlobatch.values.texts import LaneText, as_texts, is_known_text
+from hlobatch.values.texts import LaneText, as_texts, is_known_text, is_text
 
 _BITWISE: Final = frozenset({"and", "or", "xor", "matmul", "iand", "ior", "ixor", "imatmul"})
 """Operations whose result on bools is a bool, as in Python, or that Python's numbers do not have."""
@@ -116,6 +116,9 @@ def _as_lane_texts(operation: str, operands: tuple[Any, ...]) -> tuple[Any, ...]
     name = operation.removeprefix("i")
     if any(isinstance(operand, LaneText) for operand in operands):
         own = as_texts(operands)
+        if operation == "add" and not all(map(is_text, own)):
+            one, other = (type_of(operand).__name__ for operand in own)
+            raise TypeError(f"unsupported operand type(s) for +: '{one}' and '{other}'")
         return own[::-1] if name == "mul" and isinstance(own[1], LaneText) else own  # JAX would make an array of it
     if name == "add" and any(isinstance(one, Choice) for one in operands) and all(map(is_known_text, operands)):
         combinations = math.prod(len(objects_of(operand)) for operand in operands)

@@ -49,7 +49,7 @@ def is_sequence(subject: Any, least: int, or_more: bool) -> Any:
     if isinstance(subject, LaneRange):
         length = subject.length()
         return as_bool(length >= least if or_more else length == least)
-    if isinstance(subject, Growing):
+    if isinstance(subject, Growing) and subject.python is not str:
         raise _refused_length(subject)
     if is_array(subject) or isinstance(subject, (str, bytes, bytearray)) or not isinstance(subject, Sequence):
         return False
@@ -75,7 +75,7 @@ def is_mapping(subject: Any, *keys: Any) -> Any:
     if is_several(subject):
         return for_each(lambda one: is_mapping(one, *keys), subject)
     subject = content(subject)
-    if isinstance(subject, Growing):
+    if isinstance(subject, Growing) and subject.python is not str:
         raise _refused_length(subject)
     return isinstance(subject, Mapping) and all(key in subject for key in keys)
 

@@ -124,7 +124,7 @@ class TextMethods:
         return self._stands(suffix, start, end, is_at_end=True)
 
     def _stands(self: Any, parts: Any, start: Any, end: Any, *, is_at_end: bool) -> Any:
-        first, last = self.bounded(start, jnp.int32(0), 0, self.capacity), self.bounded(end, self.size)
+        first, last = self.bounded(start, jnp.int32(0), 0, self.capacity + 1), self.bounded(end, self.size)
         result: Any = jnp.bool_(False)
         for one in parts if isinstance(parts, tuple) else (parts,):
             part = self._own(one)

@@ -85,7 +85,19 @@ def made(text: str) -> Callable[..., Any]:
 
 SKIPPED = (NameError, RecursionError, AttributeError, SyntaxError, RuntimeError)
 """Exceptions of plain Python for programs that make no sense; such programs are skipped."""
-OWN_WORDS = ("Tracer", "Growing", "Choice(", "Maybe", "LaneRange", "Stretch", "Boxed", "__hb_", "_hb_", "hlobatch/")
+OWN_WORDS = (
+    "Tracer",
+    "Growing",
+    "Choice(",
+    "Maybe",
+    "LaneRange",
+    "LaneText",
+    "Stretch",
+    "Boxed",
+    "__hb_",
+    "_hb_",
+    "hlobatch/",
+)
 """Internal names that no message to a user may contain."""
 
 

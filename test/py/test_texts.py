@@ -75,6 +75,7 @@ len(set(str(n))), "1" in str(n), str(n) in ("7", "121"), str(n)[0] in "-1", str(
 str(n) < "5", str(n) <= "121", "121" > str(n), str(n) >= str(n // 2), str(n) != "7", min(str(n)), max(str(n))
 max(str(n), "3")
 chr(65 + n % 26), chr(1000 + n % 26) * (n % 3), ord(str(n)[0]), ord(chr(abs(n) % 60000))
+"abcdef"[n % 3 :], "abcdef"[: n % 5], ("abc" if n > 1 else "xy")[n % 2 :]
 "ab" * (n % 4), (n % 3) * "xy", str(n) * 2, str(n) * (n % 3 - 1), "=" * (n % 5) + ">"
 "yes" if n > 5 else "no", str(n) if n > 0 else "none", str(n) or "empty", (str(n), n)
 "0123456789"[n % 10], "abc"[n % 3] + str(n)
@@ -99,6 +100,7 @@ s.find("a"), s.find(t), s.rfind("a"), s.rfind(t), s.find("ab", 1), s.find("a", -
 s.find("", 3)
 s.count("a"), s.count("aa"), s.count(t), s.count(""), s.count("a", 2), s.startswith("a"), s.startswith(t)
 s.endswith(t)
+s.startswith("", 64), s.startswith("", 65)
 s.startswith(("x", "a")), s.endswith(("b", "a")), s.startswith("b", 1), s.endswith("b", 0, 2), s.startswith("")
 s.endswith("")
 s.replace("a", "x"), s.replace("a", ""), s.replace("ab", "xyz"), s.replace("a", t), s.replace("", "-")
@@ -193,6 +195,8 @@ def matched(n: int) -> int:
             return 1
         case "121" | "100":
             return 2
+        case [_, _]:
+            return 5
         case text if text.startswith("-"):
             return 3
     return 4
@@ -312,6 +316,8 @@ float(str(n))
 jnp.array(str(n))
 str(n) % 3
 str(n) + n
+str(n) + [1]
+[0] * n + str(n)
 str(n) < n
 n in str(n)
 str(n)[str(n)]
