@@ -286,6 +286,11 @@ def those_there(items: Sequence[Any]) -> GrowingList:
     return GrowingList.of_those_there(*in_use(items_of(items)))
 
 
+def in_any_order(items: Any) -> Any:
+    """The members of a set as a list, for code whose result does not depend on their order; else the iterable."""
+    return in_rows(items) if isinstance(items, GrowingSet) else items
+
+
 # Functions of all items
 
 

@@ -76,6 +76,7 @@ HELPERS: Final = {
     "__hb_unpacked": growing_items.UNPACKED,
     "__hb_unpack": growing_items.unpacked,
     "__hb_listed": growing_items.listed,
+    "__hb_in_any_order": growing_items.in_any_order,
     "__hb_first_item": growing_items.first_item,
     "__hb_in_known_order": in_known_order,
     "__hb_watch": lane_failures.watch,

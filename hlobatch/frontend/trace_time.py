@@ -45,6 +45,8 @@ class TraceTimeLowering:
         is_many = any(self._goes_over_many(generator.iter) for generator in items.generators)
         if not calls and not differs and not is_many:
             return self.function.with_simple_children(self._with_known_ranges(node, items, site))
+        if differs and name in ("any", "all"):
+            items = self._in_any_order(items)
         result = self.function.temporary()
         may_be_empty = differs or is_many or draws or any(generator.ifs for generator in items.generators)
         self.function.statements(
@@ -140,7 +142,8 @@ class TraceTimeLowering:
         if not isinstance(node, ast.Lambda) and self.function.callees.facts.has(GoesOver):
             node, site = self._with_rows_computed(node), self.function.site(node)
             if self.function.callees.facts.of(Looped, site) is not None:
-                return self._written_out(node, grows=True)
+                found = self._in_any_order(node) if isinstance(node, ast.SetComp) else node
+                return self._written_out(found, grows=True)
             node = self._marked(node, site)
         reads = [name for name in read_names(node) if name in self.function.scope]
         if not reads:
@@ -150,6 +153,26 @@ class TraceTimeLowering:
             for name in reads
         }
         return renamed(node, kept)
+
+    def _in_any_order(self, node: Any) -> Any:
+        """A comprehension whose result does not depend on the order of its items, so that it may go over a set.
+
+        It is unchanged if it calls a function, which may have an effect.
+        """
+        calls = (part for part in ast.walk(node) if isinstance(part, (ast.Call, ast.NamedExpr)))
+        if any(self._may_have_effect(part) for part in calls):
+            return node
+        known = [
+            ast.comprehension(one.target, helper("__hb_in_any_order", [one.iter], one.iter), one.ifs, one.is_async)
+            for one in node.generators
+        ]
+        return located(type(node)(**{**dict(ast.iter_fields(node)), "generators": known}), node)
+
+    def _may_have_effect(self, node: ast.Call | ast.NamedExpr) -> bool:
+        if isinstance(node, ast.NamedExpr):
+            return True
+        value = static_value(node.func, self.function.source, self.function.local)
+        return not any(value is known for known in (abs, divmod, int, len, max, min, range))
 
     def _with_rows_computed(self, node: Any) -> Any:
         """A comprehension over ``zip(*rows)`` and the like, with a variable in place of the call, which runs first."""
