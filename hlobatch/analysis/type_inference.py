@@ -160,6 +160,7 @@ class _Inferrer:
         traceable: Functions whose calls turned out to be traceable, though the program was built on the guess that not.
         nothing: Variables for an exception that no reached code raises.
         looks_on: Whether inference goes on after a conflict.
+        told: Operations that told facts and have no types in this round, with the types of their operands.
         told_early: Operations with operands in ``made_anew`` that were asked for facts.
         called_from: For each function, the caller by which control first reached it, and the place of the call.
         optional: Variables that may be None in some lanes.
@@ -175,6 +176,7 @@ class _Inferrer:
             self.growing.setdefault(fact.variable, []).append(fact.depth)
         self.waiting: dict[Place, NotYet] = {}
         self.made_anew: set[str] = set()
+        self.told: dict[tuple[Place, int], list[Type]] = {}
         self.told_early: set[tuple[Place, int]] = set()
         self.traceable: set[str] = set()
         self.nothing: set[str] = set()
@@ -426,6 +428,10 @@ class _Inferrer:
 
     def _primitive_or_facts(self, place: Place, index: int, op: PrimOp) -> bool:
         """Infer the types of a primitive's results, or note the facts that it tells; return whether there is either."""
+        in_types = [self.found.types[name] for name in op.vars_in]
+        if self.told.get((place, index)) == in_types:
+            self._make_anew(op)
+            return True
         try:
             self._primitive(place, index, op)
         except NotYet as nothing:
@@ -437,6 +443,7 @@ class _Inferrer:
                 self.traceable.update(_tried_callees(self.functions[place[0]], op.location))
         except Learned as learned:
             self.found.learned += learned.facts
+            self.told[place, index] = in_types
             self._make_anew(op)
         except HloBatchError as error:
             if not (grows := self._grows_unseen(op, error)):
