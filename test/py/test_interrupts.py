@@ -203,3 +203,58 @@ def test_interrupted_with_stacks(lanes: int | None, short: list[float], monkeypa
     unfinished = np.isin(np.arange(SIZE), caught.value.unfinished)
     assert unfinished[ENDLESS].all()
     assert np.asarray(caught.value.outputs)[~unfinished].tolist() == n[~unfinished].tolist()
+
+
+class AtCall:
+    """For ``sys.setprofile``: counts calls of Python functions, and raises ``KeyboardInterrupt`` at one of them."""
+
+    def __init__(self, number: int = 0) -> None:
+        self.number, self.seen = number, 0
+
+    def __call__(self, frame: object, event: str, argument: object) -> None:
+        self.seen += event == "call"
+        if event == "call" and self.seen == self.number:
+            raise KeyboardInterrupt
+
+    def make(self, batched: hb.BatchedFunction[..., Any]) -> None:
+        """Call a batched function for the first time."""
+        before = sys.getprofile()
+        sys.setprofile(self)
+        try:
+            batched(NUMBERS)
+        finally:
+            sys.setprofile(before)
+
+
+def odd_numbers(n):
+    odd, best = [], None
+    while n > 0:
+        try:
+            if n % 2 == 0:
+                raise ValueError
+            odd.append(n)
+        except ValueError:
+            best = n if best is None else best
+        n = n - 1
+    return len(odd) + (0 if best is None else best)
+
+
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 60))])
+def test_ctrl_c_while_a_program_is_made(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At any call of a Python function, ours or JAX's: it is not lost, and later calls are right."""
+    lost: list[object] = []  # in callbacks of Python's garbage collector, which lose every exception
+    monkeypatch.setattr(sys, "unraisablehook", lost.append)
+    rng = np.random.default_rng(seed)
+    how: dict[str, Any] = {"optimizations": LOOP} if seed % 2 else {}
+    wanted = [(n + 1) // 2 + (n - n % 2) for n in NUMBERS.tolist()]
+    counting = AtCall()
+    counting.make(hb.batch(odd_numbers, **how))
+    batched, interrupt = hb.batch(odd_numbers, **how), AtCall(int(rng.integers(1, counting.seen)))
+    try:
+        interrupt.make(batched)
+    except KeyboardInterrupt:
+        pass
+    else:
+        assert lost or interrupt.seen < interrupt.number
+    assert batched(NUMBERS).tolist() == wanted
+    assert batched(NUMBERS).tolist() == wanted
