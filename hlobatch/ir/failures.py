@@ -11,12 +11,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+import jax
 import numpy as np
 
 from hlobatch.diagnostics import UNKNOWN, LaneError, Location, Note, as_also, name_lanes
+from hlobatch.ir.boxed import in_python
 from hlobatch.ir.fate import NUMBER, Fate, Stop, stop_of
+from hlobatch.ir.growing import is_growing
 from hlobatch.ir.types import Type, rebuilt
-from hlobatch.ir.words import decoded, shortened
+from hlobatch.ir.words import Unkept, decoded, shortened
 
 FAILURE: Final = "$failure"
 """The variable of a function that holds the number of its failure, without the function's name in front."""
@@ -48,6 +51,7 @@ class Failure:
         make: Makes the exception from the values of the variables that the statement reads.
         in_types: Types of those variables.
         location: The statement's place in the user's code.
+        kind: The class of the exception where ``make`` fails.
     """
 
     number: int
@@ -55,6 +59,7 @@ class Failure:
     make: Callable[..., BaseException] = field(compare=False)
     in_types: tuple[Type, ...] = ()
     location: Location = field(default=UNKNOWN, compare=False)
+    kind: type[BaseException] = field(default=RuntimeError, compare=False)
 
     @property
     def short_text(self) -> str:
@@ -72,9 +77,20 @@ class Failure:
         types = [Type(tensors) for tensors in shortened([type_.tensors for type_ in self.in_types])]
         values = rebuilt(decoded(words, types), types)
         try:
-            return self.make(*values)
+            return self.make(*map(_as_python_has_it, values))
         except Exception as error:  # noqa: BLE001  # the user's own code, on values of which some may be missing
-            return RuntimeError(f"{self.text} ({type(error).__name__}: {error})")
+            return self.kind.__new__(self.kind, f"{self.text} ({type(error).__name__}: {error})")
+
+
+def _as_python_has_it(value: Any) -> Any:
+    """A value with Python's containers in place of growing ones; of one that was left out, the length is known."""
+
+    def container(part: Any) -> Any:
+        if any(isinstance(leaf, Unkept) for leaf in jax.tree.leaves(part)):
+            return Unkept(part.size)
+        return in_python(part, lambda number: number.item() if isinstance(number, np.generic) else number)
+
+    return jax.tree.map(lambda part: container(part) if is_growing(part) else part, value, is_leaf=is_growing)
 
 
 def failed(

@@ -13,12 +13,19 @@ import numpy as np
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.types import TensorType, Type
 
-MOST_WORDS: Final = 64
-"""32-bit words that an exception's values may take; values that do not fit are left out."""
+MOST_WORDS: Final = 256
+"""32-bit words that an exception's values may take, such as lists of 64 integers; values that do not fit are left out,
+the largest first."""
 
 
 class Unkept:
-    """Stands for a value that was left out because it did not fit."""
+    """Stands for a value that was left out because it did not fit; of a container, the length may be known."""
+
+    def __init__(self, length: Any = None) -> None:
+        self.length = length
+
+    def __len__(self) -> int:
+        return int(self.length)
 
     def __repr__(self) -> str:
         return "…"
@@ -28,18 +35,20 @@ class Unkept:
 
 
 def kept(types: Sequence[Type], room: int = MOST_WORDS) -> list[tuple[TensorType, bool]]:
-    """The tensor leaves of some types, in order, and whether each fits.
+    """The tensor leaves of some types, in order, and whether each fits, if those of fewer words come first.
 
     Args:
         types: The types.
         room: Number of 32-bit words for all of them.
     """
-    found = list[tuple[TensorType, bool]]()
-    for leaf in (leaf for type_ in types for leaf in type_.tensor_leaves):
-        size = words_for(leaf)
-        found.append((leaf, size <= room))
-        room -= size if size <= room else 0
-    return found
+    leaves = [leaf for type_ in types for leaf in type_.tensor_leaves]
+    fitting = set[int]()
+    for place in sorted(range(len(leaves)), key=lambda place: words_for(leaves[place])):
+        size = words_for(leaves[place])
+        if size <= room:
+            fitting.add(place)
+            room -= size
+    return [(leaf, place in fitting) for place, leaf in enumerate(leaves)]
 
 
 def shortened(values: Sequence[Any], room: int = MOST_WORDS) -> list[Any]:

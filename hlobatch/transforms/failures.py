@@ -110,7 +110,7 @@ def failures_of(program: Program, found: Inference) -> tuple[Failure, ...]:
         elif isinstance(op.function, Recorder):
             raised, types = op.function, found.traced[place, index].in_types
             known = of_library if is_of_prelude(raised.location.file) else failures
-            known.append(Failure(raised.number, raised.text, raised.exception, types, raised.location))
+            known.append(Failure(raised.number, raised.text, raised.exception, types, raised.location, raised.kind))
     failures += [
         replace(one, number=call(one.number)[0], text=call.text, location=call.location)
         for call in calls

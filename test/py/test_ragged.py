@@ -559,3 +559,75 @@ def test_a_key_fails_as_that_of_the_first_item_that_fails(function: Callable[...
         result, errors = error.outputs, error.errors
     found = [type(errors[lane]) if lane in errors else of_lane(result, lane) for lane in range(len(lists))]
     assert found == list(map(python, lists))
+
+
+# Exceptions made of containers
+
+
+class Basket:
+    def __init__(self, items):
+        self.items = items
+
+
+def told_of_a_list(xs):
+    if len(xs) > 2:
+        raise ValueError(f"{len(xs)} {xs} {xs[-1]} {sum(xs)} {sorted(xs)} {xs[1:]} {[2 * x for x in xs]}", xs)
+    return 1
+
+
+def told_of_a_set(xs):
+    members = set(xs)
+    if len(xs) > 2:
+        raise KeyError(len(members), 4 in members, sorted(members))
+    return 1
+
+
+def told_of_a_dict(xs):
+    counts = {x: 2 * x for x in xs}
+    if len(xs) > 2:
+        raise KeyError(len(counts), counts, counts.get(99), f"{list(counts.items())}")
+    return 1
+
+
+def told_of_an_object(xs):
+    basket, is_small = Basket([*xs, 7]), len(xs) < 3
+    if not is_small:
+        raise AssertionError(f"{len(basket.items)} of {basket.items}")
+    return 1
+
+
+def told_of_rows(xs):
+    rows = [xs[:k] for k in range(len(xs))]
+    if len(xs) > 2:
+        raise ValueError(f"{len(rows)} rows of {len(xs)}")
+    return 1
+
+
+@pytest.mark.parametrize("function", [told_of_a_list, told_of_a_set, told_of_a_dict, told_of_an_object, told_of_rows])
+def test_an_exception_is_made_of_containers_as_in_python(function: Callable[..., Any]) -> None:
+    lists = [[5, 1, 2], [4], [4, 4, 4, 9]]
+    with pytest.raises(hb.LaneError) as caught:
+        hb.batch(function)(hb.Ragged.of(lists))
+    for lane, xs in enumerate(lists):
+        if len(xs) < 3:
+            assert lane not in caught.value.errors
+            continue
+        with pytest.raises(Exception) as wanted:  # noqa: PT011
+            function(xs)
+        found = caught.value.errors[lane]
+        assert (type(found), found.args) == (wanted.type, wanted.value.args)
+
+
+def test_an_exception_that_is_made_of_too_many_items_keeps_its_class() -> None:
+    def counted(xs):
+        if len(xs) > 100:
+            raise ValueError(f"{len(xs)} items: {xs}")
+        if len(xs) > 50:
+            raise KeyError(f"{sum(xs)}")
+        return 1
+
+    with pytest.raises(hb.LaneError) as caught:
+        hb.batch(counted)(hb.Ragged.of([[1] * 300, [1], [1] * 60]))
+    assert str(caught.value.errors[0]) == "300 items: …"
+    assert isinstance(caught.value.errors[2], KeyError)
+    assert "sum(xs)" in str(caught.value.errors[2])
