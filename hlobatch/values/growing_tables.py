@@ -256,11 +256,13 @@ class GrowingDict(Table):
         self.size = place
         return entry
 
-    def update(self, other: Any) -> None:
+    def update(self, other: Any = (), /, **named: Any) -> None:
         if isinstance(other, Table):
             self.merge(other)
-            return
-        for key, value in other.items() if isinstance(other, Mapping) else other:
+        else:
+            for key, value in other.items() if isinstance(other, Mapping) else other:
+                self.put(key, value)
+        for key, value in named.items():
             self.put(key, value)
 
     def as_dict(self) -> GrowingDict:

@@ -384,3 +384,13 @@ def test_exceptions_and_prints_show_texts(capsys: pytest.CaptureFixture[str]) ->
         hb.batch(f)(np.array([7, 121]))
     assert caught_.value.errors[1].args == ("<121> is < large", "<121>")
     assert capsys.readouterr().out.splitlines() == ["lane 0: >7<    <7>", "lane 1: >121<  <121>"]
+
+
+def test_update_by_names() -> None:
+    def merged(n: Any) -> Any:
+        grid = [{"a": 1}, {"a": 2}]
+        grid[n % 2].update(a=3)
+        grid[n % 2].update({"c": n}, b=n)
+        return grid[0]
+
+    assert list(hb.batch(merged)(np.arange(3))) == list(map(merged, range(3)))
