@@ -123,18 +123,20 @@ def length(value: Any) -> Any:
     return sequence.length() if isinstance(sequence, Collection) else len(sequence)
 
 
-def item_of(value: Any, turn: Any, site: LoopSite | None) -> Any:
+def item_of(value: Any, turn: Any, site: LoopSite | None, *kept: Any) -> Any:
     """The item of a turn.
 
     Args:
         value: The iterable.
         turn: The number of the turn.
         site: The loop, if its turns can be written out.
+        kept: What the items were made of; not read, but not to be changed by the loop.
 
     Raises:
         Learned: The turns are to be written out: items are Python objects, or arrays that would have to be joined
             first.
     """
+    del kept
     sequence = items(value)
     if isinstance(sequence, Choice):
         return Rows.of(sequence).item(turn)

@@ -28,7 +28,7 @@ from hlobatch.frontend.following import MAKE, called
 from hlobatch.frontend.generator_loops import takes_turns
 from hlobatch.frontend.live_items import Seen, how_seen, may_change, may_take_out, view_of
 from hlobatch.frontend.nodes import located, walk
-from hlobatch.frontend.read_in_turn import changed_in_turn
+from hlobatch.frontend.read_in_turn import Read, read_in_turn, refused
 from hlobatch.frontend.scopes import HELPER, target_names
 from hlobatch.frontend.source import MISSING
 from hlobatch.frontend.syntax import assigned, helper, literal, load
@@ -274,20 +274,26 @@ class ForLowering:
             case builtins.reversed, ast.Call(_, [inner], []) if self._called(inner) not in (enumerate, zip):
                 return self._reversed(node, inner, counts)
             case called, ast.Call(_, [inner], []) if called in _WRAPPERS and self._called(inner) in _LAZY:
-                if called is iter or not self._changed_in_turn(
-                    inner
-                ):  # else the copy is of the items as they are before
+                if called is iter or not self._may_change(inner):  # else the copy is of the items as they are before
                     return self._over(inner, counts=counts)
         return self._items(node, counts)
 
-    def _changed_in_turn(self, iterable: ast.expr) -> str | None:
-        """A variable that an iterable reads for each item, and that the body changes; None if there is none."""
+    def _read_in_turn(self, iterable: ast.expr) -> Read | None:
+        """What an iterable reads for each item; None if it does not make its items one by one."""
         lowering = self.lowering
 
         def meaning(node: ast.expr) -> Any:
             return static_value(node, lowering.source, lowering.local)
 
-        return changed_in_turn(self.node, iterable, meaning, lowering.scope)
+        return read_in_turn(iterable, meaning, lowering.scope)
+
+    def _may_change(self, iterable: ast.expr) -> bool:
+        """Whether the body of the loop may change what an iterable reads for each item."""
+        read, loop, scope = self._read_in_turn(iterable), self.node, self.lowering.scope
+        if read is None:
+            return False
+        is_given = read.is_named(loop, scope) and takes_turns(self.lowering, loop, iterable)
+        return is_given or read.changed(loop, scope) is not None
 
     def _called(self, node: ast.expr) -> Any:
         """The function among ``_LAZY`` and ``_WRAPPERS`` that an expression calls; None if it calls none of them."""
@@ -360,13 +366,11 @@ class ForLowering:
     def _items(self, node: ast.expr, counts: bool) -> Iteration:
         """The items of a value; each turn reads anew what the body may change in place."""
         lowering = self.lowering
-        if changed := self._changed_in_turn(node):
-            raise UnsupportedSyntaxError(
-                f"the items of this are made one by one, of {changed!r}, which the body of the loop changes",
-                lowering.location(node),
-                help="go over `list(…)` of it if the items as they are before the loop are meant; else go over the "
-                "container itself, and compute the item in the body.",
-            )
+        read = self._read_in_turn(node)
+        changed = None if read is None else read.changed(self.node, lowering.scope)
+        if read is not None and changed and not read.may_take_turns:
+            raise refused(changed, lowering.location(node))
+        kept = [] if read is None else self._kept(read, node)
         view = None if lowering.called(node) else view_of(node)
         place, method = view or (node, "")
         seen = self._seen(place, by_calls=bool(method))
@@ -375,9 +379,10 @@ class ForLowering:
             counted = self._iterated(place, node)
         else:
             self._note_turns(node)
-            first = now = counted = self._held(
-                helper("__hb_items", [self._iterated(lowering.simple(node), node)], node)
-            )
+            items = self._iterated(lowering.simple(node), node)
+            if changed:  # tracing has learned before whether the items are those of a generator
+                items = helper("__hb_made_before", [items, literal(changed, node)], node)
+            first = now = counted = self._held(helper("__hb_items", [items], node))
         by_calls = self._seen(place, by_calls=True)
         live = place if by_calls is Seen.BY_NAME else None
         if by_calls is Seen.KEPT:
@@ -388,7 +393,7 @@ class ForLowering:
 
         def item(turn: ast.expr) -> ast.expr:
             site = self._site() if self.may_be_written_out else self._constant(None)
-            return helper("__hb_item_of", [now, turn, site], self.node.target)
+            return helper("__hb_item_of", [now, turn, site, *kept], self.node.target)
 
         if live is None or not may_change(live, self.node, lowering.scope):
             return Iteration(turns, item, (Bound(turns),))
@@ -396,6 +401,17 @@ class ForLowering:
         takes_out = may_take_out(place, self.node, lowering.scope)
         attribute = live.attr if isinstance(live, ast.Attribute) and not is_by_name else ""
         return Iteration(turns, item, (Bound(turns, seen_now, attribute=attribute, takes_out=takes_out),))
+
+    def _kept(self, read: Read, node: ast.expr) -> list[ast.expr]:
+        """Other names for what an iterable has read, if the loop may change it: each turn reads them.
+
+        So a change of one of these containers is one that another name sees later, and is refused as such.
+        """
+        lowering = self.lowering
+        if not takes_turns(lowering, self.node, node):
+            return []
+        names = sorted((read.late | read.containers) & lowering.local - lowering.scope.keys())
+        return [self._held(self._load(name)) for name in names]
 
     def _note_turns(self, node: ast.expr) -> None:
         """Note a call whose generator, if it is one, has to take turns with the loop."""

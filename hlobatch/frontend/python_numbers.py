@@ -259,8 +259,15 @@ def is_instance(value: Any, kind: Any) -> Any:
     if is_several(value) or isinstance(kind, Choice):
         return for_each(is_instance, value, kind)
     if isinstance(value, (Growing, Carrier)):
-        kinds = kind if isinstance(kind, tuple) else (kind,)
-        return any(isinstance(one, type) and issubclass(value.python, one) for one in kinds)
+        kinds = tuple(one for one in (kind if isinstance(kind, tuple) else (kind,)) if isinstance(one, type))
+        is_one = issubclass(value.python, kinds)
+        if value.python is list and not is_one and issubclass(tuple, kinds):
+            raise BatchTypeError(
+                "whether this is a tuple is not known: a list whose length differs between lanes may stand for one, as "
+                "those that `*` and `zip(*rows)` give",
+                help="ask whether it is a list before that, as in `isinstance(x, (list, tuple))`.",
+            )
+        return is_one
     if is_boxable(value):
         kinds = kind if isinstance(kind, tuple) else (kind,)
         if has_content(value):

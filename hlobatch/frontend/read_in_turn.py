@@ -15,8 +15,10 @@ import ast
 import itertools
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
+from hlobatch.diagnostics import UNKNOWN, Location, UnsupportedSyntaxError
 from hlobatch.frontend.changes import changed_by_methods, changes_of
 from hlobatch.frontend.nested import Template
 from hlobatch.frontend.nodes import walk
@@ -41,25 +43,73 @@ Meaning = Callable[[ast.expr], Any]
 """The object that an expression stands for, or ``MISSING``."""
 
 
-def changed_in_turn(loop: ast.For, iterable: ast.expr, meaning: Meaning, scope: Mapping[str, Template]) -> str | None:
-    """A variable that an iterable reads for each item, and that the body of its loop changes; None if there is none.
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What an iterable reads for each item.
+
+    Attributes:
+        late: The variables that its functions and expressions read when an item is made.
+        containers: The variables whose containers it goes over, or gets from a call.
+        may_take_turns: Whether it calls what may be a generator, whose statements may become those of the loop.
+    """
+
+    late: frozenset[str]
+    containers: frozenset[str]
+    may_take_turns: bool
+
+    def changed(self, loop: ast.For, scope: Mapping[str, Template]) -> str | None:
+        """One of the variables that the body of a loop changes, as far as its own statements show; None if none does.
+
+        Args:
+            loop: The loop.
+            scope: The functions defined around it.
+        """
+        changed = _changed(loop, self.late | self.containers)
+        found = (self.late & (_bound(loop, scope) | changed)) | (self.containers & changed)
+        return next(iter(sorted(found)), None)
+
+    def is_named(self, loop: ast.For, scope: Mapping[str, Template]) -> bool:
+        """Whether the body of a loop names such a variable, itself or in a function that is defined around the loop."""
+        named = set[str]().union(*map(read_names, loop.body))
+        named.update(*(scope[name].captured for name in named & scope.keys()))
+        return not named.isdisjoint(self.late | self.containers)
+
+
+def read_in_turn(iterable: ast.expr, meaning: Meaning, scope: Mapping[str, Template]) -> Read | None:
+    """What an iterable reads for each item; None if it does not make its items one by one.
 
     Args:
-        loop: The loop.
-        iterable: What it goes over, or a part of that.
+        iterable: What a loop goes over, or a part of that.
         meaning: The object that the function of a call is.
         scope: The functions defined around the loop.
     """
     if not isinstance(iterable, ast.GeneratorExp) and not _goes_one_by_one(iterable, meaning):
         return None
-    if any(_may_take_turns(part, meaning) for part in walk(iterable)):
-        return None
     late, containers = set[str](), set[str]()
     for name, is_container in _reads(iterable, meaning, scope):
         (containers if is_container else late).add(name)
-    changed = _changed(loop, late | containers)
-    bound = _bound(loop, scope)
-    return next(iter(sorted((late & (bound | changed)) | (containers & changed))), None)
+    may_take_turns = any(_may_take_turns(part, meaning) for part in walk(iterable))
+    return Read(frozenset(late), frozenset(containers), may_take_turns)
+
+
+def made_before(value: Any, changed: str) -> Any:
+    """The items of an iterable, which takes no turns with its loop, though the loop changes what it reads.
+
+    Raises:
+        UnsupportedSyntaxError: Always.
+    """
+    del value
+    raise refused(changed)
+
+
+def refused(changed: str, place: Location = UNKNOWN) -> UnsupportedSyntaxError:
+    """The error of a loop whose body changes a variable that its iterable reads for each item."""
+    return UnsupportedSyntaxError(
+        f"the items of this are made one by one, of {changed!r}, which the body of the loop changes",
+        place,
+        help="go over `list(…)` of it if the items as they are before the loop are meant; else go over the "
+        "container itself, and compute the item in the body.",
+    )
 
 
 def _goes_one_by_one(node: ast.expr, meaning: Meaning) -> bool:
@@ -97,6 +147,10 @@ def _reads(node: ast.expr, meaning: Meaning, scope: Mapping[str, Template]) -> I
         case ast.List(parts) | ast.Tuple(parts):
             for part in parts:
                 yield from _reads(part, meaning, scope)
+        case ast.Call() if _may_take_turns(
+            node, meaning
+        ):  # it may return a container that it is given, or a part of it
+            yield from ((name, True) for name in read_names(node))
         case ast.Name() | ast.Attribute() | ast.Subscript() if not _is_slice(node):
             root = root_of(node)
             yield from [(root.id, True)] if isinstance(root, ast.Name) else []

@@ -15,7 +15,7 @@ class Counter(collections.Counter):  # type: ignore[type-arg]
                 repeated.append(item)
         return repeated
 
-    def update(self, iterable: Any = None, /, **kwds: Any) -> None:  # type: ignore[override]
+    def update(self, iterable: Any = None, /, **kwds: Any) -> None:
         if iterable is not None:
             if isinstance(iterable, dict):
                 for item, count in iterable.items():

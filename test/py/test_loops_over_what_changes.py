@@ -6,6 +6,7 @@ import jax
 import numpy as np
 import pytest
 from feature_pairs import outcome
+from shares import by_day
 
 import hlobatch as hb
 
@@ -417,6 +418,7 @@ ITERATED = {
     "product": "map(sum, itertools.product(items, [1, 2]))",
     "a function of what changes": "map(lambda x: x + t % 3, [a, 2, b])",
     "an expression of what changes": "(x + t % 3 for x in [a, 2, b])",
+    "a function of what changes, over what another returns": "map(lambda x: x + t % 3, made(items))",
 }
 """Iterables, most of which Python asks for an item before each turn."""
 CHANGED = {"a copy": "ran", "sorted": "ran", "product": "ran"}
@@ -428,6 +430,9 @@ CHANGED = {"a copy": "ran", "sorted": "ran", "product": "ran"}
 def test_an_iterator_over_what_changes(name: str, begin: str) -> None:
     found = outcome(f"""
 import itertools
+
+def made(items):
+    return [x + 1 for x in items]
 
 def main(a, b):
     t, items = 1, {begin}
@@ -441,12 +446,41 @@ def main(a, b):
     assert found.kind == "ran" or "made one by one" in found.what
 
 
+WAYS = {"a function": "push(items, t % 4)", "an inner function": "grow(t % 4)", "a slice": "items[:0] = [t % 4]"}
+"""Ways to change a list."""
+
+
+@pytest.mark.parametrize("way", by_day(list(WAYS), 1))
+@pytest.mark.parametrize("name", [name for name in ITERATED if "what changes" not in name])
+def test_an_iterator_over_what_is_changed_in_some_way(name: str, way: str) -> None:
+    found = outcome(f"""
+import itertools
+
+def push(items, x):
+    items.insert(0, x)
+
+def main(a, b):
+    def grow(x):
+        items.insert(0, x)
+    t, u, items = 1, 1, [a, 2, b]
+    for x in {ITERATED[name]}:
+        u = (u * 3 + x) % 1009
+        if len(items) < 6:
+            {WAYS[way]}
+    return t + u + sum(items)
+""")
+    assert found.kind == CHANGED.get(name, "refused"), found.what
+
+
 @pytest.mark.parametrize(
     "name", [name for name in ITERATED if name != "iter"]
 )  # which is refused for a list of a lane's length
 def test_an_iterator_over_what_stays(name: str) -> None:
     found = outcome(f"""
 import itertools
+
+def made(items):
+    return [x + 1 for x in items]
 
 def main(a, b):
     t, u, items = 1, 0, [x % 3 for x in range(a + 2)]

@@ -4,9 +4,12 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 from shares import by_day
 from test_own_containers import check
+
+import hlobatch as hb
 
 
 def table(n):
@@ -112,3 +115,18 @@ PROGRAMS = [
 @pytest.mark.parametrize("function", by_day(PROGRAMS, 6), ids=lambda function: function.__name__)
 def test_rows_of_a_table_are_those_of_python(function: Callable[[Any], Any]) -> None:
     check(function)
+
+
+def asked_for_a_tuple(n: Any) -> Any:
+    rows = [[1, n], [2, n], [3, 4]][: n % 3 + 1]
+    return sum(1 for row in zip(*rows) if isinstance(row, tuple))
+
+
+def all_given(*args: Any) -> Any:
+    return 1 if isinstance(args, tuple) else 0
+
+
+@pytest.mark.parametrize("function", [asked_for_a_tuple, lambda n: all_given(*range(n + 1))])
+def test_whether_a_list_of_a_lane_is_a_tuple_is_not_answered(function: Callable[[Any], Any]) -> None:
+    with pytest.raises(hb.BatchTypeError, match="whether this is a tuple is not known"):
+        hb.batch(function)(np.arange(3))
