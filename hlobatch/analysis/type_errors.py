@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+import jax
+
 from hlobatch.analysis.advice import advice
 from hlobatch.analysis.definedness import user_name
 from hlobatch.analysis.explanations import LARGE_NUMBERS
@@ -97,6 +99,8 @@ def _depth_of_difference(left: Any, right: Any) -> int | None:
     """The nesting depth in two patterns of lists of different lengths, dicts of other keys, or other Python objects."""
     left, right = as_dict(left), as_dict(right)
     if isinstance(left, dict) and isinstance(right, dict) and list(left) != list(right):
+        if left.keys() == right.keys() and any(isinstance(part, str) for part in jax.tree.leaves(list(left))):
+            return None  # such dicts, which may be results, are sorted, as JAX has them
         return 0 if GrowingDict.can_hold(left) and GrowingDict.can_hold(right) else None
     if isinstance(left, list) and isinstance(right, list) and len(left) != len(right):
         return 0

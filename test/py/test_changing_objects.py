@@ -62,8 +62,6 @@ def in_some_lanes(make, step, seen=None):
     [
         (lambda: bytearray(b"ab"), lambda made: made.pop()),
         (lambda: array.array("i", [1, 2]), lambda made: made.pop()),
-        (lambda: collections.Counter("ab"), lambda made: made.update("a") or made["a"]),
-        (lambda: collections.Counter("ab"), lambda made: made.update("c") or made["a"]),
         (lambda: collections.UserList([1]), lambda made: made.append(2) or len(made)),
     ],
     ids=itertools.count(),
@@ -81,6 +79,8 @@ def test_objects_were_changed_in_place_for_all_lanes(make, step):
     [
         (set, lambda made: made.add(1) or len(made), 1),
         (lambda: {1}, lambda made: made.update([2]) or len(made), 2),
+        (lambda: collections.Counter("ab"), lambda made: made.update("a") or made["a"], 2),
+        (lambda: collections.Counter("ab"), lambda made: made.update("c") or made["a"], 1),
         (lambda: collections.deque([1, 2]), lambda made: made.popleft(), 1),
     ],
     ids=itertools.count(),

@@ -169,6 +169,11 @@ IN_NO_KNOWN_ORDER = {
 }
 
 
+def test_a_result_with_keys_in_two_orders_is_a_dict_of_arrays() -> None:
+    found = hb.batch(either)(np.array([0, 2]))
+    assert {key: value.tolist() for key, value in found.items()} == {"a": [2, 2], "b": [1, 1]}
+
+
 @pytest.mark.parametrize("name", IN_NO_KNOWN_ORDER)
 def test_a_dict_with_keys_in_two_orders_is_not_gone_over(name) -> None:
     with pytest.raises(hb.BatchTypeError, match="keys are in different orders on two paths"):

@@ -473,7 +473,7 @@ def test_room_of_an_argument() -> None:
         ([[(1, [2]), (1, ())]], r"\[2\] and \(\) are not of one type"),
         ([[[]]], r"the item \[\] holds no number"),
         ([[np.zeros(2)], [np.zeros(3)]], "arrays of several shapes"),
-        ([["a"]], "'a', a str, and no number"),
+        ([[b"a"]], "b'a', a bytes, and no number"),
         ([[1 << 40]], "too large for int32"),
     ],
 )
