@@ -24,7 +24,7 @@ from hlobatch.values.lane_failures import fails, is_wanted
 from hlobatch.values.number_tables import together
 from hlobatch.values.one_of import chosen
 from hlobatch.values.optional import any_optional
-from hlobatch.values.texts import LaneText
+from hlobatch.values.texts import is_lane_text
 from hlobatch.values.whole_numbers import is_small
 
 NUMBERS: Final = (bool, int, float, complex, np.generic)
@@ -125,16 +125,12 @@ def select(test: Any, then: Any, otherwise: Any) -> Any:
     others, other_treedef = jax.tree.flatten(with_boxes(otherwise))
     are_numbers = all(is_array(leaf) or isinstance(leaf, NUMBERS) for leaf in (*leaves, *others))
     is_simple = treedef == other_treedef and leaves and are_numbers and not any_optional((then, otherwise))
-    if not is_simple or any(isinstance(part, LaneText) for part in leaves_of((then, otherwise), _is_text)):
+    if not is_simple or any(is_lane_text(part) for part in leaves_of((then, otherwise), is_lane_text)):
         return chosen([otherwise, then], jnp.asarray(test, jnp.int32))
     selected = [_selected(test, a, b) for a, b in zip(leaves, others, strict=True)]
     result = unboxed(jax.tree.unflatten(treedef, selected))
     is_one_of(result, [then, otherwise])
     return result
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, LaneText)
 
 
 def _selected(test: Any, then: Any, otherwise: Any) -> Any:

@@ -28,7 +28,7 @@ from hlobatch.ir.value import Collection
 from hlobatch.prelude import is_of_prelude, standing_for
 from hlobatch.values.growing_lists import GrowingList
 from hlobatch.values.identity import places_of
-from hlobatch.values.texts import LaneText
+from hlobatch.values.texts import is_lane_text
 
 
 def standing_in(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> types.FunctionType | None:
@@ -78,13 +78,9 @@ def _gone_over(function: Any, args: Sequence[Any]) -> Sequence[Any]:
 def _is_of_a_list(args: Sequence[Any]) -> bool:
     """Whether the first argument, and no other, is a text or a growing list, of numbers, texts or tuples of them."""
     first, *others = args or (None,)
-    parts = jax.tree.leaves(first.items, is_leaf=_is_text) if isinstance(first, GrowingList) else []
-    is_list = isinstance(first, GrowingList) and all(_is_text(part) or part.ndim == 1 for part in parts)
-    return (is_list or _is_text(first)) and not any(isinstance(value, Growing) for value in others)
-
-
-def _is_text(part: Any) -> bool:
-    return isinstance(part, LaneText)
+    parts = jax.tree.leaves(first.items, is_leaf=is_lane_text) if isinstance(first, GrowingList) else []
+    is_list = isinstance(first, GrowingList) and all(is_lane_text(part) or part.ndim == 1 for part in parts)
+    return (is_list or is_lane_text(first)) and not any(isinstance(value, Growing) for value in others)
 
 
 def _are_numbers(items: GrowingList) -> bool:

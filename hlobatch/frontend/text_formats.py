@@ -32,12 +32,8 @@ from hlobatch.values.numerals import PREFIXES, of_flag, of_integer
 from hlobatch.values.one_of import each, for_each
 from hlobatch.values.optional import is_several
 from hlobatch.values.texts import LaneText, is_text
+from hlobatch.values.texts_made import INSTEAD_OF_A_TEXT
 
-INSTEAD_OF_A_TEXT: Final = (
-    "compare and compute with the number itself; to show it, make the text inside of `print(…)` or `raise …`, "
-    "or in the statement before."
-)
-"""Help where code makes a text that lanes cannot make."""
 _FORMAT: Final = re.compile(
     r"(?:(?P<fill>.)?(?P<align>[<>=^]))?(?P<sign>[-+ ])?(?P<alternate>#)?(?P<zero>0)?(?P<width>\d+)?(?P<group>[,_])?"
     r"(?:\.(?P<precision>\d+))?(?P<kind>[bcdoxXs]?)",

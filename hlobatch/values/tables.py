@@ -31,7 +31,7 @@ from hlobatch.values.containers import SIZE, Container, capacity, not_yet, numbe
 from hlobatch.values.growing_lists import GrowingList
 from hlobatch.values.identity import holds, is_one_of
 from hlobatch.values.one_of import held
-from hlobatch.values.texts import LaneText
+from hlobatch.values.texts import is_lane_text
 
 UNIT: Final = ()
 """The value of each key in a set."""
@@ -288,8 +288,8 @@ class Table(Container):
     def find(self, key: Any) -> tuple[Any, Any]:
         """Whether a key is in the table, and its row; row 0 if it is not."""
         key = held(key, self.key_kind, is_sought=True)
-        parts = jax.tree.leaves(self.keys_, is_leaf=_is_text)
-        if any(not _is_text(part) and part.ndim > 1 for part in parts):
+        parts = jax.tree.leaves(self.keys_, is_leaf=is_lane_text)
+        if any(not is_lane_text(part) and part.ndim > 1 for part in parts):
             raise BatchTypeError(f"the keys of a {self.name} are arrays", help="use numbers, or tuples of them.")
         same = rows.equal(self.keys_, key)
         if same is None:
@@ -323,10 +323,6 @@ def _in_row(leaf: Any, place: int) -> Any:
     """A Python number in a row of numbers, or the codes of a text in a row of texts."""
     found = np.asarray(leaf)[place]
     return found if found.ndim else found.item()
-
-
-def _is_text(part: Any) -> bool:
-    return isinstance(part, LaneText)
 
 
 def _pairs(entries: Any) -> list[tuple[Any, Any]]:

@@ -329,9 +329,14 @@ def is_known_text(value: Any) -> bool:
     return type(held) is str or (isinstance(held, Choice) and all(type(one) is str for one in held.hb_objects))
 
 
+def is_lane_text(value: Any) -> bool:
+    """Whether a value is a lane's text."""
+    return isinstance(value, LaneText)
+
+
 def is_text(value: Any) -> bool:
     """Whether a value is a text."""
-    return isinstance(value, LaneText) or is_known_text(value)
+    return is_lane_text(value) or is_known_text(value)
 
 
 def as_texts(values: Sequence[Any]) -> tuple[Any, ...]:

@@ -21,6 +21,11 @@ from hlobatch._jax import is_tracer
 from hlobatch.diagnostics import BatchTypeError, is_internal, is_own
 from hlobatch.values.lane_failures import LEFT_OUT, leaves_out_texts
 
+INSTEAD_OF_A_TEXT: Final = (
+    "compare and compute with the number itself; to show it, make the text inside of `print(…)` or `raise …`, "
+    "or in the statement before."
+)
+"""Help where code makes a text that lanes cannot make."""
 _FORMATS: Final = frozenset({"FORMAT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC", "CONVERT_VALUE"})
 """Names of the instructions of an f-string."""
 _DEBUGGERS: Final = ("/pdb.py", "/reprlib.py")
@@ -45,7 +50,7 @@ def text_of_lane(maker: FrameType) -> str | None:
         return str(LEFT_OUT)
     raise BatchTypeError(
         "this code makes a text of a value that differs between lanes",
-        help="compare and compute with the number itself; to show it, make the text inside of `print(…)` or `raise …`.",
+        help=INSTEAD_OF_A_TEXT,
     )
 
 
