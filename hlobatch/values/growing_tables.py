@@ -309,6 +309,9 @@ class GrowingCounter(GrowingDict):
     def item(self, key: Any) -> Any:
         return self.get(key, 0)
 
+    def __delitem__(self, key: Any) -> None:
+        self.pop(key, None)  # Python's raises nothing where the key is missing
+
     def most_common(self, n: int | None = None) -> GrowingList:
         """Pairs of a key and its count, the highest first."""
         pairs = self.items()
