@@ -138,7 +138,18 @@ class ConditionLowering:
             case ast.Compare() if self.is_conditional(test):
                 self.branch(self.as_conjunction(test), true, false)
             case _:
-                self._branch_on_value(self.function.asked(test), true, false)
+                self._branch_on_value(self.function.asked(self._with_assignment_before(test)), true, false)
+
+    def _with_assignment_before(self, test: ast.expr) -> ast.expr:
+        """A test of what ``:=`` assigns as a test of the variable, which may then be known not to be None."""
+        match test:
+            case ast.NamedExpr(target, value):
+                self.function.store(target.id, value, test)
+                return load(target.id, test)
+            case ast.Compare(ast.NamedExpr() as assigned, [_], [ast.Constant(None)]):
+                left = self._with_assignment_before(assigned)
+                return located(ast.Compare(left, test.ops, test.comparators), test)
+        return test
 
     def _branch_on_value(self, test: ast.expr, true: str, false: str) -> None:
         """End the open block by a branch on an expression other than ``and``, ``or`` and ``not``."""

@@ -9,8 +9,9 @@
                                                            break
                                                    if $1: …
 
-That is so if the program itself carries out a call in it, or if it iterates over a range whose length differs between
-lanes. The loop is not written out, and ends for a lane as soon as its result is known, as in Python.
+That is so if the program itself carries out a call in it, if it assigns variables by ``:=``, or if it iterates over a
+range whose length differs between lanes. The loop is not written out. As in Python, it ends for a lane as soon as the
+result is known if the argument is a generator expression; the items of a list are all computed.
 """
 
 from __future__ import annotations
@@ -31,13 +32,13 @@ from hlobatch.values.facts import Learned, Site
 from hlobatch.values.number_tables import table_of
 from hlobatch.values.own_containers import content
 
-REDUCERS: Final[Mapping[Any, str]] = {f: f.__name__ for f in (sum, any, all, min, max, len, next)}
+REDUCERS: Final = (sum, any, all, min, max, len, next)
 """Functions that iterate once over their items, in order, and keep only their result."""
-
-
+_ONLY_OF: Final = {len: ast.ListComp, next: ast.GeneratorExp}
+"""The kind of comprehension that Python's ``len`` and ``next`` take."""
 _LOOPS: Final[Mapping[str, tuple[str, ...]]] = {
     "sum": ("RESULT = START", "RESULT = RESULT + ITEM", ""),
-    "len": ("RESULT = 0", "RESULT = RESULT + 1", ""),
+    "len": ("RESULT = 0", "VALUE = ITEM\nRESULT = RESULT + 1", ""),
     "any": ("RESULT = False", "if ITEM: RESULT = True; break", "if RESULT: break"),
     "all": ("RESULT = True", "if not ITEM: RESULT = False; break", "if not RESULT: break"),
     "next": ("RESULT = DEFAULT; FOUND = False", "RESULT = ITEM; FOUND = True; break", "if FOUND: break"),
@@ -46,6 +47,11 @@ _LOOPS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """For each reducer, the statements before the loops, in the innermost loop, and behind a loop inside of others. ``min``
 and ``max`` find the first item that no later one surpasses."""
+_LOOPS_OF_LISTS: Final = {
+    "any": ("RESULT = False", "VALUE = ITEM\nif VALUE: RESULT = True", ""),
+    "all": ("RESULT = True", "VALUE = ITEM\nif not VALUE: RESULT = False", ""),
+}
+"""The loops that compute all items, since computing one may have an effect or raise."""
 _BY_KEY: Final = (
     "RESULT = None; BEST = None",
     "VALUE = ITEM\nRANK = KEY(VALUE)\nif BEST is None or RANK < BEST: RESULT = VALUE; BEST = RANK",
@@ -98,6 +104,12 @@ def has_many(items: Any) -> bool:
     return is_long(items) and table_of(items) is not None
 
 
+def reducer(function: Any, items: Comprehension) -> str | None:
+    """The name of a function that reduces such a comprehension to one value; None for another function."""
+    known = next((known for known in REDUCERS if known is function), None)
+    return known.__name__ if known and _ONLY_OF.get(known, type(items)) is type(items) else None
+
+
 def arguments_of(call: ast.Call, name: str) -> dict[str, ast.expr] | None:
     """The arguments of a reducer's call but the first, by name; None if it has other arguments."""
     given = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg is not None}
@@ -132,7 +144,7 @@ def as_reduction(
     """
     loops, names = loops_of(node, fresh)
     assert not isinstance(node, ast.DictComp)
-    texts = _LOOPS[name]
+    texts = _LOOPS_OF_LISTS.get(name, _LOOPS[name]) if isinstance(node, ast.ListComp) else _LOOPS[name]
     if "key" in given:
         texts = tuple(text.replace("<", "<" if name == "min" else ">") for text in _BY_KEY)
     parts: dict[str, Part] = {"RESULT": result, "ITEM": renamed(node.elt, names)}

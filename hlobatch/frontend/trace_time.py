@@ -10,7 +10,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
 from typing import Any
 
 from hlobatch.diagnostics import UnsupportedSyntaxError
@@ -18,9 +17,9 @@ from hlobatch.frontend.callees import static_value
 from hlobatch.frontend.comprehensions import Comprehension, as_loop, renamed
 from hlobatch.frontend.library import is_built_in
 from hlobatch.frontend.nodes import located
-from hlobatch.frontend.reductions import REDUCERS, Looped, arguments_of, as_reduction, has_many
+from hlobatch.frontend.reductions import Looped, arguments_of, as_reduction, has_many, reducer
 from hlobatch.frontend.scopes import assigned_in_expressions, read_names, with_parts
-from hlobatch.frontend.syntax import assigned, helper, load
+from hlobatch.frontend.syntax import helper, load
 from hlobatch.frontend.whole_function import WholeLowering
 from hlobatch.values.facts import GoesOver, Site
 
@@ -34,21 +33,24 @@ class TraceTimeLowering:
     def reduction(self, node: ast.Call, items: ast.GeneratorExp | ast.ListComp) -> ast.expr:
         """A call of a reducer on a comprehension: lowered as a loop if that is needed and possible."""
         function = static_value(node.func, self.function.source, self.function.local)
-        name = next((name for reducer, name in REDUCERS.items() if reducer is function), None)
+        name = reducer(function, items)
         given = None if name is None else arguments_of(node, name)
-        if name is None or given is None or any(assigned_in_expressions(node)):
+        assigns = frozenset(assigned_in_expressions(items))
+        if name is None or given is None or any(not assigns.isdisjoint(read_names(part)) for part in given.values()):
             return self.function.with_simple_children(node)
         site = self.function.site(items)
         draws = any(isinstance(part, ast.Call) and self.function.draws(part) for part in ast.walk(items))
         calls = draws or any(self._calls(part) for part in ast.walk(items))
         differs = self.function.callees.facts.of(Looped, site) is not None
         is_many = any(self._goes_over_many(generator.iter) for generator in items.generators)
-        if not calls and not differs and not is_many:
+        if not calls and not differs and not is_many and not assigns:
             return self.function.with_simple_children(self._with_known_ranges(node, items, site))
         if differs and name in ("any", "all"):
             items = self._in_any_order(items)
         result = self.function.temporary()
-        may_be_empty = differs or is_many or draws or any(generator.ifs for generator in items.generators)
+        may_be_empty = (
+            differs or is_many or draws or bool(assigns) or any(generator.ifs for generator in items.generators)
+        )
         self.function.statements(
             as_reduction(name, items, given, result, self.function.temporary, may_be_empty=may_be_empty)
         )
@@ -123,9 +125,8 @@ class TraceTimeLowering:
 
     def lower(self, node: ast.expr) -> ast.expr:
         """Lower a lambda or a comprehension: Python runs it during tracing, unless the program makes a call in it."""
-        assigned = list(assigned_in_expressions(node))
-        if assigned:
-            return self._assigning(node, assigned)
+        if any(assigned_in_expressions(node)):
+            return self._assigning(node)
         for child in ast.walk(node):
             if self.function.prints(child) and not isinstance(node, ast.Lambda):
                 return self._written_out(node)
@@ -199,18 +200,13 @@ class TraceTimeLowering:
             return ast.copy_location(ast.Set([ast.copy_location(ast.Starred(items, ast.Load()), node)]), node)
         return items
 
-    def _assigning(self, node: ast.expr, names: Sequence[str]) -> ast.expr:
-        """A comprehension that assigns variables of the function by ``:=``."""
-        conditional = (ast.BoolOp, ast.IfExp, ast.Lambda, ast.GeneratorExp)
-        for part in (part for part in ast.walk(node) if isinstance(part, conditional)):
-            for child in ast.walk(part):
-                if isinstance(child, ast.NamedExpr):
-                    raise UnsupportedSyntaxError(
-                        "`:=` stands where it may not be reached inside a comprehension",
-                        self.function.location(child),
-                        help=f"write a `for`, and assign {child.target.id!r} in a statement of its own.",
-                    )
-        result = self.function.temporary()
-        outputs = [result, *dict.fromkeys(names)]
-        self.function.primitive([assigned(result, node, node)], outputs, node, self.function.source.text(node))
-        return load(result, node)
+    def _assigning(self, node: ast.expr) -> ast.expr:
+        """A comprehension that assigns variables of the function by ``:=``: a loop, whose statements assign them."""
+        assert isinstance(node, Comprehension)
+        if isinstance(node, ast.GeneratorExp):
+            raise UnsupportedSyntaxError(
+                "a generator expression assigns a variable by `:=`, and may not be read to its end",
+                self.function.location(node),
+                help="write a list, as in `[… for …]`, or a `for`.",
+            )
+        return self._written_out(node, grows=any(generator.ifs for generator in node.generators))

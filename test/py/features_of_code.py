@@ -48,6 +48,9 @@ def noted(k):
         "od -= noted(@) + tick()",
         "od, oa[od % 3] = oa[od % 3], od",
         "t = (t + (od := tick(@)) * od) % 1009",
+        "t = (t + any([noted(oi) > @ for oi in range(3)]) + od) % 1009",
+        "t = (t + all(noted(oi) < @ for oi in range(3)) + od) % 1009",
+        "t = (t + len([noted(oi) for oi in (1, @, 2)]) + od) % 1009",
     )
 
 
@@ -862,6 +865,10 @@ for bi in range(3):
         break
 t += bi * 10 + bj""",
         "if (bp := @) > 1 and (bq := bp + #) > 3:\n    t += bq",
+        "t += sum(br for bi in (1, @, #) if (br := bi * 2) > 3)",
+        "bs = [br for bi in range(3) if (br := bi + @) % 2]\nt += len(bs) * 10 + br",
+        "if any((bt := bi * @) > 4 for bi in range(1, 4)):\n    t += bt",
+        "if (bu := {1: 5, 2: 0}.get(@)) is not None and bu > 1:\n    t += bu",
     )
 
 

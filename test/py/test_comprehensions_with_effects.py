@@ -1,0 +1,262 @@
+"""Comprehensions whose items are computed with an effect: they assign by ``:=``, call what changes variables, or raise.
+
+A list's items are all computed before a reducer such as ``any`` sees one; a generator expression's only up to the item
+that decides.
+"""
+
+# ruff: noqa: C419, PERF401 (lists as arguments of ``any`` and loops that append are the subject)
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+import hlobatch as hb
+
+NUMBERS = np.arange(5)
+
+
+def any_of_a_list(n):
+    asked = []
+
+    def is_beyond(x):
+        asked.append(x)
+        if x > n:
+            return True
+        return False
+
+    found = any([is_beyond(x) for x in range(4)])
+    return found, len(asked)
+
+
+def any_of_a_generator(n):
+    asked = []
+
+    def is_beyond(x):
+        asked.append(x)
+        if x > n:
+            return True
+        return False
+
+    found = any(is_beyond(x) for x in range(4))
+    return found, len(asked)
+
+
+def all_of_a_list(n):
+    total = 0
+
+    def is_within(x):
+        nonlocal total
+        total += x
+        if x > n:
+            return False
+        return True
+
+    found = all([is_within(x) for x in range(n + 2)])
+    return found, total
+
+
+def length_of_a_list(n):
+    total = 0
+
+    def added(x):
+        nonlocal total
+        total += x
+        if x % 2:
+            return x
+        return 0
+
+    count = len([added(x) for x in range(n) if x != 2])
+    return count, total
+
+
+class Counting:
+    def __init__(self):
+        self.count = 0
+
+    def odd(self, x):
+        self.count += 1
+        if x % 2:
+            return True
+        return False
+
+
+def method_in_a_list(n):
+    counting = Counting()
+    found = any([counting.odd(x) for x in range(n)])
+    return found, counting.count
+
+
+def checked_items(n):
+    def positive(x):
+        if x > n:
+            raise ValueError(x)
+        return x > 0
+
+    try:
+        found = any([positive(x) for x in range(4)])
+    except ValueError:
+        return -1
+    return int(found)
+
+
+def kept_values(n):
+    return [y for x in range(3) if (y := x * n + 1) > 2]
+
+
+def last_value(n):
+    found = [y for x in [1, 2, 3] if (y := x * n + 1) > 4]
+    return len(found), y
+
+
+def sum_of_kept(n):
+    return sum(y for x in range(5) if (y := x * n) % 2), n
+
+
+def witness(n):
+    if any((k := x) * x > n and k % 2 for x in range(10)):
+        return k
+    return -1
+
+
+def witness_in_a_list(n):
+    found = any([(k := x) * x > n for x in range(5)])
+    return found, k
+
+
+def counterexample(n):
+    return all((m := x) < n for x in range(3)), m
+
+
+def least_of_a_lanes_length(n):
+    return min((y for x in range(n) if (y := (x * 5) % 7) > 1), default=-1)
+
+
+def first_with_a_default(n):
+    found = next((y for x in range(10) if (y := x * n) > 5), -1)
+    return found, y
+
+
+def dict_of_kept(n):
+    kept = {k: v for k in range(4) if (v := k * n) % 2 == 0}
+    return len(kept), v, sum(kept.values())
+
+
+def set_of_kept(n):
+    kept = {v for k in range(4) if (v := k * n) % 2 == 0}
+    return len(kept), v, sum(kept)
+
+
+def nested_in_another(n):
+    return sum(len([y for x in range(k) if (y := x * n + 1) > 2]) for k in range(4))
+
+
+def called_in_a_condition(n):
+    def bent(x):
+        return -x if x % 2 else x
+
+    return [y for x in range(4) if (y := bent(x * n)) > 0]
+
+
+def found_in_a_dict(n):
+    table = {1: 10, 2: 20, n: 5}
+    return [v for k in (1, 2, n) if (v := table.get(k + 1)) is not None]
+
+
+def found_in_a_dict_and_true(n):
+    table = {1: 10, 2: 20, n: 5}
+    return [v for k in (1, 2, n) if (v := table.get(k + 1))]
+
+
+def appended_unless_none(n):
+    table, found = {1: 10, 2: 20, n: 5}, []
+    for k in (1, 2, n):
+        if (v := table.get(k + 1)) is not None:
+            found.append(v)
+    return found
+
+
+def appended_unless_false(n):
+    table, found = {1: 10, 2: 20, n: 5}, []
+    for k in (1, 2, n):
+        if not (v := table.get(k + 1)):
+            continue
+        found.append(v)
+    return found
+
+
+def walked_until_none(n):
+    table, k, total = {1: 10, 2: 20, n: 5}, 0, 0
+    while (v := table.get(k + 1)) is not None:
+        total += v
+        k += 1
+    return total
+
+
+PROGRAMS = (
+    any_of_a_list,
+    any_of_a_generator,
+    all_of_a_list,
+    length_of_a_list,
+    method_in_a_list,
+    checked_items,
+    kept_values,
+    last_value,
+    sum_of_kept,
+    witness,
+    witness_in_a_list,
+    counterexample,
+    least_of_a_lanes_length,
+    first_with_a_default,
+    dict_of_kept,
+    set_of_kept,
+    nested_in_another,
+    called_in_a_condition,
+    found_in_a_dict,
+    found_in_a_dict_and_true,
+    appended_unless_none,
+    appended_unless_false,
+    walked_until_none,
+)
+
+
+def of_lane(result: Any, lane: int) -> Any:
+    """A lane's part of a result, as Python's numbers and containers."""
+    parts = jax.tree.map(lambda part: part[lane], result, is_leaf=lambda part: isinstance(part, hb.Ragged))
+    return jax.tree.map(lambda part: part.item() if hasattr(part, "item") else part, parts)
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_values_are_pythons(program: Callable[..., Any]) -> None:
+    result = hb.batch(program, max_steps=10_000)(NUMBERS)
+    assert [of_lane(result, lane) for lane in range(len(NUMBERS))] == [program(int(n)) for n in NUMBERS]
+
+
+def kept_generator(n):
+    items = (y for x in range(4) if (y := x + n) % 2 == 0)
+    total = 0
+    for item in items:
+        total += item * y
+    return total
+
+
+def length_of_a_generator(n):
+    def bent(x):
+        return -x if x > n else x
+
+    return len(bent(x) for x in range(3))
+
+
+def next_of_a_list(n):
+    def bent(x):
+        return -x if x > n else x
+
+    return next([bent(x) for x in range(3)])
+
+
+@pytest.mark.parametrize("program", [kept_generator, length_of_a_generator, next_of_a_list])
+def test_refused(program: Callable[..., Any]) -> None:
+    with pytest.raises(hb.HloBatchError, match=r"generator|not an iterator|no len"):
+        hb.batch(program)(NUMBERS)
