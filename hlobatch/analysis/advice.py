@@ -63,6 +63,11 @@ def _of_structures(side: Side, other: Side, *, is_returned: bool) -> str:
         )
     if None not in classes and classes[0] is not classes[1]:
         return "let the attributes that both have be of one type; or do in each branch what the object is for."
+    if all(type(type_.tensors) is tuple for type_, _ in (side, other)):
+        return (
+            "a tuple that gets longer holds numbers, texts or tuples of these, of one type: keep lists, arrays and "
+            "objects in a list."
+        )
     return (
         "give both the same structure: as many items, and no None where there is an array. What grows in a loop "
         "is an array of fixed size, as in `x = x.at[i].set(…)`."

@@ -16,7 +16,7 @@ from hlobatch.analysis.definedness import user_name
 from hlobatch.analysis.explanations import LARGE_NUMBERS
 from hlobatch.diagnostics import UNKNOWN, BatchTypeError, HloBatchError, Location, Note
 from hlobatch.ir.boxed import as_dict
-from hlobatch.ir.growing import KINDS, Growing
+from hlobatch.ir.growing import ALTERNATIVES, KINDS, Growing
 from hlobatch.ir.names import as_written, unsplit
 from hlobatch.ir.patterns import parts_of
 from hlobatch.ir.program import MAIN
@@ -104,6 +104,8 @@ def _depth_of_difference(left: Any, right: Any) -> int | None:
         return 0 if GrowingDict.can_hold(left) and GrowingDict.can_hold(right) else None
     if isinstance(left, list) and isinstance(right, list) and len(left) != len(right):
         return 0
+    if type(left) is tuple and type(right) is tuple and len(left) != len(right):
+        return 0 if all(map(ALTERNATIVES[tuple].can_hold, (left, right))) else None
     if any(part is None or is_pattern(part) or isinstance(part, Growing) for part in (left, right)):
         kinds = [type(part.value) for part in (left, right) if isinstance(part, Static)]
         return 0 if kinds and kinds[:1] == kinds[1:] and kinds[0] in KINDS and kinds[0] is not str else None

@@ -27,6 +27,7 @@ from hlobatch.frontend.sorting import sorted_by
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.value import Collection
+from hlobatch.values.growing_tables import GrowingSet
 from hlobatch.values.identity import places_of
 from hlobatch.values.lane_failures import fails
 from hlobatch.values.one_of import OneOf, each, for_each
@@ -107,6 +108,30 @@ def _update(entries: dict[Any, Any], /, *others: Any, **named: Any) -> None:
     raise error
 
 
+def _of_sets(name: str) -> Function:
+    """A method of a set that goes over other containers, which may have other members in each lane."""
+
+    def apply(members: set[Any], *others: Any) -> Any:
+        if not differs(others):
+            return getattr(set, name)(members, *others)
+        if not name.endswith("update"):
+            return getattr(GrowingSet.of(members), name)(*others)
+        error = BatchTypeError(
+            "a set takes the members of a container that differs between lanes",
+            help="give the set a name, and call the method in a statement of its own.",
+        )
+        error.about = places_of(members) or type(members)
+        raise error
+
+    return apply
+
+
+_BETWEEN_SETS: Final = (
+    *("union", "intersection", "difference", "symmetric_difference", "isdisjoint", "issubset", "issuperset"),
+    *("update", "intersection_update", "difference_update", "symmetric_difference_update"),
+)
+
+
 def _grown(name: str) -> Function:
     """A method of a list at an index, or by a number of items, that differs between lanes: the list has to grow."""
 
@@ -138,6 +163,7 @@ def _by_key(name: str) -> Function:
 
 METHODS: Final[dict[tuple[type, str], Function]] = {
     **{(set, name): _by_key(name) for name in ("add", "discard", "remove")},
+    **{(set, name): _of_sets(name) for name in _BETWEEN_SETS},
     **{(dict, name): _by_key(name) for name in ("pop", "setdefault")},
     (dict, "get"): _get,
     (dict, "update"): _update,

@@ -29,7 +29,7 @@ from hlobatch.frontend.lane_ranges import LaneRange, as_range
 from hlobatch.frontend.overflow import check_sum, exact
 from hlobatch.frontend.possible_items import Possible, in_use, items_of
 from hlobatch.ir.choice import Choice
-from hlobatch.ir.growing import KINDS, Growing
+from hlobatch.ir.growing import ALTERNATIVES, KINDS, Growing
 from hlobatch.ir.types import TensorType
 from hlobatch.ir.value import Collection
 from hlobatch.typing import DType
@@ -38,9 +38,10 @@ from hlobatch.values.containers import SIZE
 from hlobatch.values.growing_kinds import growing
 from hlobatch.values.growing_lists import GrowingDeque, GrowingList, Most
 from hlobatch.values.growing_tables import GrowingCounter, GrowingDefaults, GrowingDict, GrowingOrdered, GrowingSet
+from hlobatch.values.growing_tuples import GrowingTuple, tuple_of
 from hlobatch.values.lane_failures import fails
 from hlobatch.values.one_of import ranked
-from hlobatch.values.tables import UNIT, Table
+from hlobatch.values.tables import Table
 from hlobatch.values.texts import LaneText
 from hlobatch.values.whole_numbers import is_small
 
@@ -56,7 +57,7 @@ def capacity(items: T, n: int) -> T:
     is called by itself, outside of ``jax.jit``. In plain Python it returns the container unchanged.
 
     Args:
-        items: A list, a ``collections.deque``, a set or a dict.
+        items: A list, a tuple, a ``collections.deque``, a set or a dict.
         n: The most items, a number known when the program is built.
 
     Returns:
@@ -83,7 +84,7 @@ def capacity(items: T, n: int) -> T:
         raise BatchTypeError(
             "the capacity of a container differs between lanes", help="give the greatest, which all lanes then have."
         )
-    if not isinstance(items, (Growing, *KINDS)):
+    if not isinstance(items, (Growing, *KINDS, *ALTERNATIVES)):
         raise BatchTypeError(
             f"`hb.capacity` is given {type(items).__name__!r}", help=f"it takes {', '.join(k.__name__ for k in KINDS)}."
         )
@@ -94,8 +95,15 @@ def capacity(items: T, n: int) -> T:
 # Containers made of other values
 
 
+def tupled(are_starred: Sequence[bool], *parts: Any) -> Any:
+    """``(*a, b)``."""
+    return tuple_of(listed(are_starred, *parts))
+
+
 def listed(are_starred: Sequence[bool], *parts: Any) -> Any:
     """``[*a, b]``; ``are_starred`` says which parts have a star."""
+    pairs = zip(parts, are_starred, strict=True)
+    parts = tuple(part.in_order() if starred and isinstance(part, GrowingTuple) else part for part, starred in pairs)
     if not any(isinstance(part, GrowingList) for part, starred in zip(parts, are_starred, strict=True) if starred):
         pairs = zip(parts, are_starred, strict=True)
         return [value for part, starred in pairs for value in (part if starred else [part])]
@@ -117,7 +125,7 @@ def as_list(iterable: Any = (), /) -> Any:
         return GrowingList(own.items, own.size, own.start, own.bound)
     if isinstance(iterable, GrowingSet):
         iterable.turn(0)  # refuses a set, whose order is not known
-    if isinstance(iterable, (Table, LaneText)):
+    if isinstance(iterable, (Table, LaneText, GrowingTuple)):
         return iterable.in_order()
     if isinstance(iterable, Choice):
         known: Any = as_range(iterable)
@@ -126,6 +134,11 @@ def as_list(iterable: Any = (), /) -> Any:
         return iterable.in_order()
     items = list(iterable)
     return those_there(items) if any(isinstance(item, Possible) for item in items) else items
+
+
+def as_tuple(iterable: Any = (), /) -> Any:
+    """``tuple(iterable)``."""
+    return iterable if type(iterable) in (tuple, GrowingTuple) else tuple_of(as_list(iterable))
 
 
 def as_deque(iterable: Any = (), maxlen: int | None = None) -> Any:
@@ -154,7 +167,7 @@ def as_set(iterable: Any = (), /) -> Any:
         iterable = as_list(iterable)
     if isinstance(iterable, Growing) or (is_array(iterable) and iterable.ndim == 1):
         in_a_row = in_rows(iterable) if isinstance(iterable, Growing) else _of_array(iterable)
-        return GrowingSet.gathered(in_a_row, lambda new, item: new.put(item, UNIT, checks=False), UNIT)
+        return GrowingSet.of_list(in_a_row)
     items = list(iterable)
     if not differs(items) and not any(isinstance(item, Possible) for item in items):
         return set(items)

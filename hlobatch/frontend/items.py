@@ -37,6 +37,7 @@ from hlobatch.ir.joined import are_of_one_dtype, as_one, exact, in_parts, neares
 from hlobatch.ir.value import Collection
 from hlobatch.values.boxes import boxed
 from hlobatch.values.growing_kinds import growing
+from hlobatch.values.growing_tuples import GrowingTuple
 from hlobatch.values.identity import is_now, is_one_of, places_of
 from hlobatch.values.lane_failures import by_python, fails, is_there, is_wanted, surely_fails
 from hlobatch.values.number_tables import from_table, numbers, table_of, together
@@ -172,14 +173,15 @@ def _check_range(index: Any, size: int) -> None:
 
 def _lane_slice(container: Any, key: slice) -> Any:
     """A slice whose bounds or step differ between lanes: a list whose length differs between lanes."""
-    if type(container) is list:
+    if type(container) is list or (type(container) is tuple and GrowingTuple.can_hold(container)):
         return growing(container).item(key)
     if type(container) is str:
         return LaneText.of(container).item(key)
     if isinstance(container, (tuple, range)):
         raise BatchTypeError(
             f"the bounds of this slice of a {type(container).__name__} differ between lanes, and so would its length",
-            help="make a list of it first, as in `list(items)[:n]`: a list may have another length in each lane.",
+            help="its items would have to be of one type, and no lists, arrays or objects: a tuple whose length "
+            "differs between lanes is one of numbers, texts or tuples of these.",
         )
     raise BatchTypeError(
         "the bounds of this slice differ between lanes, and so would the length of what it gives",

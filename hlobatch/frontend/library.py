@@ -23,7 +23,7 @@ from hlobatch.frontend.changes import changed_by_methods, changed_parameters
 from hlobatch.frontend.lane_numbers import parts
 from hlobatch.frontend.nested import Closure
 from hlobatch.frontend.source import read_source
-from hlobatch.ir.growing import Growing
+from hlobatch.ir.growing import KINDS, Growing
 from hlobatch.ir.value import Collection
 from hlobatch.prelude import is_of_prelude, standing_for
 from hlobatch.values.growing_lists import GrowingList
@@ -150,7 +150,8 @@ def check_grows(called: Any, own: types.FunctionType, args: Sequence[Any]) -> No
                 f"a {name} is a list, and this is a {type(value).__name__!r}",
                 help=f"make it one: `{name} = list(items)`.",
             )
-            error.about = places_of(value) or type(value)
+            if type(value) in KINDS:
+                error.about = places_of(value) or type(value)
             raise error
 
 

@@ -45,8 +45,15 @@ _COMPARISONS: Final[dict[type[ast.cmpop], str]] = {
 }
 """Comparisons, named as in ``operator``, ``in`` and ``not_in`` excepted."""
 _COMPREHENSIONS: Final = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-_GO_OVER_POSSIBLE: Final = (sum, any, all, min, max, len, sorted, list, set, collections.deque, math.fsum, math.prod)
+_GO_OVER_POSSIBLE: Final = (
+    *(sum, any, all, min, max, len, sorted, list, tuple, set, collections.deque, collections.Counter),
+    *(math.fsum, math.prod),
+)
 """Functions that leave out the items of a comprehension that do not exist in a lane."""
+_TAKE_ITEMS: Final = frozenset(
+    ("extend", "join", "update", "union", "intersection", "difference", "issuperset", "isdisjoint")
+)
+"""Methods of containers that go over a comprehension at once."""
 _NEW_OBJECTS: Final = frozenset({"astype", "deepcopy", "flatten"})
 """Functions that always copy in Python, while JAX may return its argument."""
 _TEXTS: Final = frozenset({"str", "repr", "ascii", "format"})
@@ -201,14 +208,16 @@ class Meanings:
                 target = ast.copy_location(ast.Tuple(plain, ast.Store()), node.targets[0])
                 unpacked = helper("__hb_unpack", [value, literal(star, node), literal(len(parts), node)], value)
                 return ast.copy_location(ast.Assign([target], unpacked), node)
-            case ast.List(parts, ast.Load()) if any(isinstance(part, ast.Starred) for part in parts):
-                starred = literal(tuple(isinstance(part, ast.Starred) for part in parts), node)
+            case ast.List(parts, ast.Load()) | ast.Tuple(parts, ast.Load()) if any(map(_is_starred, parts)):
+                starred = literal(tuple(map(_is_starred, parts)), node)
                 values = [part.value if isinstance(part, ast.Starred) else part for part in parts]
-                return helper("__hb_listed", [starred, *values], node)
+                name = "__hb_listed" if isinstance(node, ast.List) else "__hb_tupled"
+                return helper(name, [starred, *values], node)
         return node
 
     def _call(self, node: ast.Call, written: ast.Call) -> ast.expr:
         """A call, rewritten if the function may have another meaning than JAX would give it."""
+        node = _with_items_there(node)
         if isinstance(node.func, ast.Name) and node.func.id.startswith(HELPER):
             return node
         if isinstance(node.func, ast.Name) and self._is_builtin(node.func.id):
@@ -275,6 +284,25 @@ class Meanings:
         names = isinstance(written, ast.Name) and written.id in self._negative
         negated = ast.copy_location(ast.Constant(names or _is_negated(written)), exponent)
         return helper("__hb_power", [base, exponent, negated], node)
+
+
+def _with_items_there(node: ast.Call) -> ast.Call:
+    """A call; of a method that goes over a comprehension at once, with the items that exist in a lane."""
+    match node:
+        case ast.Call(ast.Name("__hb_follow" | "__hb_see"), [_, ast.Attribute(_, name), *_]):
+            pass
+        case ast.Call(ast.Attribute(_, name)):
+            pass
+        case _:
+            return node
+    if name not in _TAKE_ITEMS or not any(map(_is_whole, node.args)):
+        return node
+    arguments = [helper("__hb_all_there", part.args, part) if _is_whole(part) else part for part in node.args]
+    return ast.copy_location(ast.Call(node.func, arguments, node.keywords), node)
+
+
+def _is_starred(node: ast.expr) -> bool:
+    return isinstance(node, ast.Starred)
 
 
 def _with_method(node: Any) -> Any:

@@ -111,6 +111,12 @@ def whole(items: Any) -> Any:
     return items
 
 
+def all_there(items: Any) -> Any:
+    """The items of a comprehension that a container takes at once, as many as there are in a lane."""
+    found = list(items)
+    return whole(found) if any(isinstance(item, Possible) for item in found) else iter(found)
+
+
 def _there(item: Any) -> Any:
     if isinstance(item, Possible):
         raise UnsupportedSyntaxError(

@@ -277,7 +277,10 @@ _HASHED: Final = (frozenset, hash)
 MEANINGS: Final = {
     **entries({int: texts.as_integer, float: as_float, bool: as_bool, complex: _complex, len: _length}, converts=True),
     **entries({abs: absolute, round: _round, divmod: _divmod, pow: _pow, range: _range}, converts=True),
-    **entries({list: growing_items.as_list, collections.deque: growing_items.as_deque}, uses_items=True),
+    **entries(
+        {list: growing_items.as_list, tuple: growing_items.as_tuple, collections.deque: growing_items.as_deque},
+        uses_items=True,
+    ),
     **entries({dict: _dict}),
     **entries({collections.OrderedDict: growing_items.as_ordered, collections.defaultdict: growing_items.as_defaults}),
     **entries({set: growing_items.as_set, collections.Counter: growing_items.as_counter}, uses_items=True),

@@ -37,11 +37,11 @@ from hlobatch.ir.growing import Growing
 from hlobatch.values import identity, lane_failures
 from hlobatch.values.boxes import is_boxable
 from hlobatch.values.growing_kinds import growing
-from hlobatch.values.growing_lists import GrowingList
 from hlobatch.values.lane_failures import is_there
 from hlobatch.values.one_of import for_each
 from hlobatch.values.optional import is_several
 from hlobatch.values.own_containers import class_for, content, has_content, python_class
+from hlobatch.values.rings import Ring
 from hlobatch.values.texts import LaneText, as_texts, is_known_text, is_text
 
 _BITWISE: Final = frozenset({"and", "or", "xor", "matmul", "iand", "ior", "ixor", "imatmul"})
@@ -87,7 +87,7 @@ def operate(operation: str, *operands: Any) -> Any:
     operands = tuple(content(operand, f"__{operation}__") for operand in operands)
     if _repeats_a_list(operation, *operands):
         items, times = operands if is_tracer(operands[1]) else operands[::-1]
-        operands = _growing_list(items), times
+        operands = growing(items), times
     if operation.removeprefix("i") in _DIVISIONS:
         check_divisor(*operands)
     if operation.removeprefix("i") in _SHIFTS:
@@ -131,18 +131,8 @@ def _as_lane_texts(operation: str, operands: tuple[Any, ...]) -> tuple[Any, ...]
 def _repeats_a_list(operation: str, *operands: Any) -> bool:
     """Whether a list or a tuple is repeated a number of times that differs between lanes."""
     is_product = operation.removeprefix("i") == "mul"
-    are_items = any(type(one) in (list, tuple) or isinstance(one, GrowingList) for one in operands)
+    are_items = any(type(one) in (list, tuple) or isinstance(one, Ring) for one in operands)
     return is_product and are_items and any(map(is_tracer, operands))
-
-
-def _growing_list(items: Any) -> Any:
-    """The repeated list as a growing list; a tuple is refused."""
-    if isinstance(items, tuple):
-        raise BatchTypeError(
-            "a tuple is repeated a number of times that differs between lanes",
-            help="write a list, `[x] * n`, which may have another length in each lane.",
-        )
-    return growing(items)
 
 
 def _is_flag(value: Any) -> bool:

@@ -24,7 +24,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch._jax import is_tracer
-from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
+from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend import comparisons
 from hlobatch.frontend.builtins import is_array, truth
 from hlobatch.frontend.files import is_users, lines_of
@@ -148,18 +148,15 @@ def less(left: Any, right: Any) -> Any:
 
 
 def _of_collections(operation: str, left: Any, right: Any) -> Any:
-    if operation not in ("eq", "ne") and isinstance(left, LaneText):
-        return left.ordered(operation, right)
-    if operation not in ("eq", "ne") and isinstance(right, LaneText) and type(left) is str:
-        return LaneText.of(left).ordered(operation, right)
-    if operation not in ("eq", "ne"):
-        raise BatchTypeError(
-            "containers whose length differs between lanes are compared by their order",
-            help="compare their items, one after the other.",
-        )
     one, other = (left, right) if isinstance(left, Collection) else (right, left)
+    if operation not in ("eq", "ne"):
+        return one.ordered(operation if one is left else _MIRRORED[operation], other)
     same = one.equals(other)
     return same if operation == "eq" else negated(same)
+
+
+_MIRRORED: Final = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+"""By comparison, the one that holds if its sides change places."""
 
 
 def _of_sequences(operation: str, left: Sequence[Any], right: Sequence[Any]) -> Any:

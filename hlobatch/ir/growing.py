@@ -9,20 +9,28 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, Final, TypeGuard
+from typing import Any, ClassVar, Final, TypeGuard
 
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.ir.value import Collection
 
 
 class Growing(Collection):
-    """A growing container, or, with ``TensorType`` in place of arrays, the type of one."""
+    """A growing container, or, with ``TensorType`` in place of arrays, the type of one.
+
+    Attributes:
+        is_alternative: Whether Python's container keeps its structure as an item of another one, as a tuple does.
+        has_columns: Whether containers in rows are equal if their arrays are, so that ``columns`` puts them in order.
+    """
+
+    is_alternative: ClassVar[bool] = False
+    has_columns: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:
-        """Register a subclass in ``KINDS`` under the Python class that it stands for."""
+        """Register a subclass under the Python class that it stands for."""
         super().__init_subclass__()
         if "python" in vars(cls):
-            KINDS[cls.python] = cls
+            (ALTERNATIVES if cls.is_alternative else KINDS)[cls.python] = cls
 
     @classmethod
     @abstractmethod
@@ -84,12 +92,13 @@ class Growing(Collection):
             bound: The number, if the user gave one; None to choose it here.
         """
 
-    def columns(self) -> tuple[Any, ...] | None:
-        """Of containers in rows: arrays ``[rows]`` by which they are equal, and in order; None if they have no such.
+    def columns(self) -> tuple[Any, ...]:
+        """Of containers in rows that have columns: arrays ``[rows]`` that put them in order, the first first."""
+        raise NotImplementedError
 
-        The first array decides, then the second, and so on.
-        """
-        return None
+    def sought(self, item: Any) -> Any:
+        """Of containers in rows that have columns: an item as it is compared with them."""
+        raise NotImplementedError
 
     @abstractmethod
     def tree_flatten(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
@@ -126,7 +135,14 @@ class Growing(Collection):
 
 
 KINDS: Final[dict[Any, type[Growing]]] = {}
-"""By Python class, the growing container that stands for it."""
+"""By Python class, the growing container that stands for it, as a variable and as an item."""
+ALTERNATIVES: Final[dict[Any, type[Growing]]] = {}
+"""By Python class, the growing container that stands for it only where lengths differ."""
+
+
+def growing_for(python: Any) -> type[Growing] | None:
+    """The growing container that stands for a Python class where lengths differ; None if there is none."""
+    return KINDS.get(python) or ALTERNATIVES.get(python)
 
 
 def is_growing(part: Any) -> TypeGuard[Growing]:

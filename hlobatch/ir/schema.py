@@ -19,7 +19,7 @@ import numpy as np
 
 from hlobatch.diagnostics import ArtifactError
 from hlobatch.ir.boxed import Boxed, has_own_order, in_own_order
-from hlobatch.ir.growing import KINDS, Growing
+from hlobatch.ir.growing import Growing, growing_for
 from hlobatch.ir.physical import key_dtypes
 from hlobatch.ir.types import Static, TensorType, Type
 
@@ -39,6 +39,7 @@ _NUMBERS: Final = frozenset(name for name in ("bool", *_INTEGERS, *_FLOATS) if h
 
 _GROWING: Final = (
     str,
+    tuple,
     collections.defaultdict,
     list,
     collections.deque,
@@ -164,7 +165,7 @@ def _imported(module: str, names: list[str]) -> Any:
 
 def _growing(name: str, parts: list[Any]) -> Any:
     """The type of a growing container, from the name of its Python class and the types of its arrays."""
-    kind: Any = {_name(python): KINDS.get(python) for python in _GROWING}.get(name)
+    kind: Any = {_name(python): growing_for(python) for python in _GROWING}.get(name)
     if kind is not None and len(parts) == len(kind.arrays):
         rows = dict(zip(kind.arrays, parts, strict=True))
         size, start = rows.pop("size"), rows.pop("start", None)

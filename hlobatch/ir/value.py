@@ -107,6 +107,12 @@ class Collection(Value):
     def equals(self, other: Any) -> Any:
         """``collection == other``."""
 
+    def ordered(self, operation: str, other: Any) -> Any:
+        """A comparison by order, named as in ``operator``: ``lt``, ``le``, ``gt`` or ``ge``."""
+        del other
+        signs = {"lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+        raise TypeError(f"{signs[operation]!r} is not supported between instances of {self.python.__name__!r}")
+
     @abstractmethod
     def item(self, key: Any) -> Any:
         """``collection[key]``."""

@@ -165,7 +165,7 @@ class Container(Growing):
     def __iter__(self) -> Iterator[Any]:
         error = BatchTypeError(
             f"all {self.parts} of a {self.name} are gone over, and how many there are differs between lanes",
-            help="write a `for` over it. A tuple of it would differ in length, too: keep a list, or `sorted(items)`.",
+            help="write a `for` over it, or keep a list of its items.",
         )
         error.goes_over = True
         raise error

@@ -13,10 +13,10 @@ from typing import Any
 import jax
 
 from hlobatch.ir.boxed import as_dict
-from hlobatch.ir.growing import KINDS, Growing
+from hlobatch.ir.growing import Growing, growing_for
 from hlobatch.ir.patterns import opened
 from hlobatch.ir.types import Static, is_leaf
-from hlobatch.values import growing_lists, growing_tables, texts  # noqa: F401  # whose classes are the kinds
+from hlobatch.values import growing_lists, growing_tables, growing_tuples, texts  # noqa: F401  # whose classes are the kinds
 
 
 def grown(tensors: Any, depth: int = 0) -> Any:
@@ -28,7 +28,8 @@ def grown(tensors: Any, depth: int = 0) -> Any:
     """
     if depth == 0:
         held = as_dict(tensors)
-        kind = KINDS.get(type(held.value) if isinstance(held, Static) else type(held))
+        python = type(held.value) if isinstance(held, Static) else type(held)
+        kind = growing_for(python)
         return tensors if kind is None or not kind.can_hold(held) else kind.type_of(held)
     if tensors is None or is_leaf(tensors):
         return tensors
@@ -36,13 +37,17 @@ def grown(tensors: Any, depth: int = 0) -> Any:
         return tensors.with_items(lambda kind: grown(kind, depth - 1))
     parts, structure = opened(tensors)
     parts = [grown(part, depth - 1) for part in parts]
-    if isinstance(tensors, list) and parts and all(isinstance(part, Growing) for part in parts):
+    if (
+        isinstance(tensors, list)
+        and parts
+        and len({type(part) for part in parts}) == 1
+        and isinstance(parts[0], Growing)
+    ):
         parts = [functools.reduce(lambda one, other: one.together(other), parts)] * len(parts)
     return jax.tree.unflatten(structure, parts)
 
 
 def growing(value: Any, bound: int | None = None) -> Any:
     """The growing container for a Python container, or the growing container itself with capacity ``bound``."""
-    if not isinstance(value, Growing):
-        return KINDS[type(value)].of(value, bound)
-    return value.with_capacity(bound)
+    kind = growing_for(type(value))
+    return value.with_capacity(bound) if kind is None else kind.of(value, bound)

@@ -12,6 +12,8 @@ holds the arrays that it has then. A list from whose beginning items are taken i
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections import deque
 from collections.abc import Callable
 from typing import Any, ClassVar, Self
@@ -66,6 +68,31 @@ class GrowingList(Ring):
             equal = (leaf[new.place(order)] == its[wide.place(order)]).reshape(count, -1)
             same &= jnp.all(jnp.all(equal, axis=1) | (order >= new.size))
         return same
+
+    def ordered(self, operation: str, other: Any) -> Any:
+        """A comparison by order: ``lt``, ``le``, ``gt`` or ``ge``."""
+        if not isinstance(other, (self.python, type(self))):
+            signs, name = {"lt": "<", "le": "<=", "gt": ">", "ge": ">="}, getattr(other, "python", type(other)).__name__
+            raise TypeError(f"'{signs[operation]}' not supported between instances of '{self.name}' and '{name}'")
+        other = other if isinstance(other, type(self)) else type(self).of(other)
+        compare = getattr(operator, operation)
+        by_length = compare(self.length(), other.length())
+        if self.items is None or other.items is None:
+            return by_length
+        one, two = self.copy(), other.copy()
+        one.make_room(two.kind)
+        two.make_room(one.kind)
+        count = min(one.capacity, two.capacity)
+        turns = jnp.arange(count)
+        sides = [rows.columns_of(rows.rearranged(side.items, side.place(turns))) for side in (one, two)]
+        columns = list(zip(*sides, strict=True))
+        is_other = functools.reduce(operator.or_, [left != right for left, right in columns])
+        differs, place = rows.first(is_other & (turns < one.size) & (turns < two.size))
+        decided = jnp.bool_(False)
+        for left, right in reversed(columns):
+            left, right = left[place], right[place]
+            decided = jnp.where(left != right, compare(left, right), decided)
+        return jnp.where(differs, decided, by_length)
 
     def index(self, item: Any) -> Any:
         """The index of the first item that equals ``item``."""
@@ -252,7 +279,7 @@ class GrowingList(Ring):
         else:
             turn = (order - first) // step
             stays = ((order - first) % step != 0) | (turn < 0) | (turn >= count)
-            self.reorder(jnp.argsort(~(stays & self.in_use()), stable=True))
+            self.reorder(rows.those_first(stays & self.in_use()))
         self.size = self.size - count
 
     def _slice(self, key: slice) -> GrowingList:

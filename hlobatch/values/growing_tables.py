@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter, OrderedDict, defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final, Self
 
 import jax
@@ -22,6 +22,7 @@ import jax.numpy as jnp
 
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.ir.growing import Growing
+from hlobatch.ir.value import Collection
 from hlobatch.values import rows
 from hlobatch.values.containers import not_yet
 from hlobatch.values.growing_lists import GrowingList
@@ -73,10 +74,10 @@ class GrowingSet(Table):
 
     def update(self, *others: Any) -> None:
         for other in others:
-            if isinstance(other, GrowingSet):
-                self.merge(other)
+            if isinstance(other, Collection):
+                self.merge(self._as_set(other))
                 continue
-            for item in _members(other):
+            for item in other:
                 self.add(item)
 
     def union(self, *others: Any) -> Self:
@@ -121,6 +122,15 @@ class GrowingSet(Table):
         other = other.length() if isinstance(other, GrowingSet) else len(other)
         return (both == self.length()) & (both == other)
 
+    def ordered(self, operation: str, other: Any) -> Any:
+        """Whether one is a subset of the other: ``lt``, ``le``, ``gt`` or ``ge``."""
+        if not isinstance(other, (set, frozenset, GrowingSet)):
+            raise TypeError(f"a set has no order beside {getattr(other, 'python', type(other)).__name__!r}")
+        other = self._as_set(other)
+        small, large = (self, other) if operation in ("lt", "le") else (other, self)
+        is_subset = small.issubset(large)
+        return is_subset if operation in ("le", "ge") else is_subset & (small.length() < large.length())
+
     def __or__(self, other: Any) -> Self:
         return self.union(other)
 
@@ -163,7 +173,14 @@ class GrowingSet(Table):
 
     def _as_set(self, other: Any) -> Self:
         """Another set, or the members of another container, as a growing set."""
-        return other if isinstance(other, type(self)) else type(self).of(_members(other))
+        if isinstance(other, type(self)):
+            return other
+        return self.of_list(other.in_order()) if isinstance(other, Collection) else self.of(list(other))
+
+    @classmethod
+    def of_list(cls, items: GrowingList) -> Self:
+        """The set of the items of a list."""
+        return cls.gathered(items, lambda new, item: new.put(item, UNIT, checks=False), UNIT)
 
     def _become(self, other: Self) -> None:
         self.keys_, self.values_, self.size = other.keys_, other.values_, other.size
@@ -179,8 +196,7 @@ class GrowingSet(Table):
             return new
         found = jax.vmap(lambda key: other.find(key)[0])(self.keys_)
         kept = self.in_use() & (found if are_in_it else ~found)
-        new.keys_ = rows.rearranged(self.keys_, jnp.argsort(~kept, stable=True))
-        new.size = jnp.sum(kept).astype(jnp.int32)
+        new.keep(kept)
         return new
 
 
@@ -257,6 +273,8 @@ class GrowingDict(Table):
         return entry
 
     def update(self, other: Any = (), /, **named: Any) -> None:
+        if isinstance(other, GrowingList):
+            other = GrowingDict.of_pairs(other)
         if isinstance(other, Table):
             self.merge(other)
         else:
@@ -264,6 +282,41 @@ class GrowingDict(Table):
                 self.put(key, value)
         for key, value in named.items():
             self.put(key, value)
+
+    def equals(self, other: Any) -> Any:
+        if not isinstance(other, (dict, GrowingDict)):
+            return False
+        other = other if isinstance(other, GrowingDict) else GrowingDict.of(other)
+        if self.keys_ is None or other.keys_ is None:
+            return jnp.equal(self.length(), other.length())
+        rows.check_equality(self.values_)
+        alike = self._values_at_keys_of(other)
+        return (self.size == other.size) & jnp.all(alike | ~self.in_use())
+
+    def _values_at_keys_of(self, other: GrowingDict) -> Any:
+        """A mask of the rows whose key another dict has with an equal value: ``bool[capacity]``."""
+
+        def is_alike(key: Any, value: Any) -> Any:
+            found, place = other.find(key)
+            here = jax.tree.map(lambda leaf: leaf[place][None], other.values_)
+            same = rows.equal(here, value)
+            return found & (jnp.bool_(False) if same is None else same[0])
+
+        return jax.vmap(is_alike)(self.keys_, self.values_)
+
+    def __or__(self, other: Any) -> Any:
+        if not isinstance(other, (dict, GrowingDict)):
+            return NotImplemented
+        new = self.copy()
+        new.update(other)
+        return new
+
+    def __ror__(self, other: Any) -> Any:
+        return type(self).of(other, factory=self.factory) | self if isinstance(other, dict) else NotImplemented
+
+    def __ior__(self, other: Any) -> Self:
+        self.update(other)
+        return self
 
     def as_dict(self) -> GrowingDict:
         """A dict with the same entries, of no other class, in which a missing key is missing."""
@@ -318,6 +371,85 @@ class GrowingCounter(GrowingDict):
         pairs.arrange(key=lambda pair: pair[1], reverse=True)
         return pairs if n is None else pairs.item(slice(None, n))
 
+    def equals(self, other: Any) -> Any:
+        if not isinstance(other, (Counter, GrowingCounter)):
+            return super().equals(other)
+        return jnp.all(self._counts_beside(other, jnp.not_equal).values_ == 0)
+
+    def ordered(self, operation: str, other: Any) -> Any:
+        """Whether no count is greater, or smaller, than that of another: ``lt``, ``le``, ``gt`` or ``ge``."""
+        if not isinstance(other, (Counter, GrowingCounter)):
+            raise TypeError(f"a Counter has no order beside {getattr(other, 'python', type(other)).__name__!r}")
+        against = jnp.greater if operation in ("lt", "le") else jnp.less
+        holds_for_all = jnp.all(self._counts_beside(other, against).values_ == 0)
+        return holds_for_all if operation in ("le", "ge") else holds_for_all & jnp.logical_not(self.equals(other))
+
+    def _counts_beside(self, other: Any, combine: Callable[[Any, Any], Any]) -> GrowingCounter:
+        """A Counter of the keys of both, each with what is made of its two counts; 0 in rows that are not in use."""
+        other = other if isinstance(other, GrowingCounter) else GrowingCounter.of(other)
+        new = self.copy()
+        new.merge(other)
+        if new.keys_ is None:
+            return GrowingCounter(None, jnp.zeros(1, jnp.int32))
+        counts = jax.vmap(lambda key: combine(self.get(key, 0), other.get(key, 0)))(new.keys_)
+        new.values_ = jnp.where(new.in_use(), counts, 0)
+        return new
+
+    def _positive(self, other: Any, combine: Callable[[Any, Any], Any]) -> Any:
+        """The keys of both whose counts together are positive; ``NotImplemented`` beside what is no Counter."""
+        if not isinstance(other, (Counter, GrowingCounter)):
+            return NotImplemented
+        new = self._counts_beside(other, combine)
+        if new.keys_ is not None:
+            new.keep(new.in_use() & (new.values_ > 0))
+        return new if new.keys_ is not None else self.copy()
+
+    def _become(self, other: Any) -> Self:
+        self.keys_, self.values_, self.size = other.keys_, other.values_, other.size
+        return self
+
+    def __add__(self, other: Any) -> Any:
+        return self._positive(other, jnp.add)
+
+    def __sub__(self, other: Any) -> Any:
+        return self._positive(other, jnp.subtract)
+
+    def __or__(self, other: Any) -> Any:
+        return self._positive(other, jnp.maximum)
+
+    def __and__(self, other: Any) -> Any:
+        return self._positive(other, jnp.minimum)
+
+    def __radd__(self, other: Any) -> Any:
+        return GrowingCounter.of(other) + self if isinstance(other, Counter) else NotImplemented
+
+    def __rsub__(self, other: Any) -> Any:
+        return GrowingCounter.of(other) - self if isinstance(other, Counter) else NotImplemented
+
+    def __ror__(self, other: Any) -> Any:
+        return GrowingCounter.of(other) | self if isinstance(other, Counter) else NotImplemented
+
+    def __rand__(self, other: Any) -> Any:
+        return GrowingCounter.of(other) & self if isinstance(other, Counter) else NotImplemented
+
+    def __iadd__(self, other: Any) -> Self:
+        return self._become(self + other)
+
+    def __isub__(self, other: Any) -> Self:
+        return self._become(self - other)
+
+    def __ior__(self, other: Any) -> Self:
+        return self._become(self | other)
+
+    def __iand__(self, other: Any) -> Self:
+        return self._become(self & other)
+
+    def __pos__(self) -> Any:
+        return self + Counter()
+
+    def __neg__(self) -> Any:
+        return GrowingCounter() - self
+
     def total(self) -> Any:
         return 0 if self.keys_ is None else jnp.sum(jnp.where(self.in_use(), self.values_, 0))
 
@@ -328,11 +460,8 @@ class GrowingOrdered(GrowingDict):
 
     python: ClassVar[Any] = OrderedDict
 
-
-def _members(other: Any) -> Any:
-    if isinstance(other, Growing):
-        raise UnsupportedSyntaxError(
-            "what is put into a set or a Counter has another length in each lane",
-            help="write a `for` over it, and `add` each.",
-        )
-    return other
+    def equals(self, other: Any) -> Any:
+        same = super().equals(other)
+        if not isinstance(other, (OrderedDict, GrowingOrdered)):
+            return same
+        return same & self.in_order().equals(other.in_order() if isinstance(other, GrowingOrdered) else list(other))

@@ -26,7 +26,7 @@ from hlobatch.diagnostics import BatchTypeError, HloBatchError
 from hlobatch.ir import carrier
 from hlobatch.ir.boxed import Boxed, object_of
 from hlobatch.ir.choice import Choice, holds, moved, objects_of
-from hlobatch.ir.growing import KINDS
+from hlobatch.ir.growing import ALTERNATIVES, KINDS
 from hlobatch.ir.maybe import Maybe
 from hlobatch.ir.patterns import INSIDE, are_alike, opened, remade
 from hlobatch.ir.sameness import are_same
@@ -274,6 +274,9 @@ def _chosen(values: Sequence[Any], index: Any) -> Any:
             return flat[0][2]([chosen(column, index) for column in columns])
         ring: Any = KINDS[list]
         if all(type(value) in (list, ring) for value in values):
+            return ring.one_of(values, index)
+        ring = ALTERNATIVES[tuple]
+        if all(type(value) is ring or (type(value) is tuple and ring.can_hold(value)) for value in values):
             return ring.one_of(values, index)
         if (found := _of_kinds(values, index)) is not None:
             return found

@@ -71,7 +71,7 @@ class Ring(Container):
         if new.items is None:
             return new
         flags = jnp.zeros(new.capacity, bool).at[: len(there)].set(jnp.stack(list(map(jnp.asarray, there))))
-        order = jnp.argsort(jnp.logical_not(flags), stable=True)
+        order = rows.those_first(flags)
         return cls(rows.rearranged(new.items, order), jnp.sum(flags).astype(jnp.int32))
 
     @classmethod

@@ -19,7 +19,7 @@ from jax import lax
 from hlobatch._jax import keys_of, weakly
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.ir.boxed import Boxed, unboxed
-from hlobatch.ir.growing import KINDS, Growing
+from hlobatch.ir.growing import ALTERNATIVES, KINDS, Growing
 from hlobatch.ir.patterns import INSIDE, are_alike, remade
 from hlobatch.ir.types import Static, TensorType, Type
 from hlobatch.ir.value import Collection, Value
@@ -57,7 +57,12 @@ def kind_of(item: Any) -> Any:
 
 
 def _is_part(part: Any) -> bool:
-    return _is_kind(part) or isinstance(part, Growing) or type(part) in KINDS
+    return _is_kind(part) or isinstance(part, Growing) or type(part) in KINDS or _is_no_item(part)
+
+
+def _is_no_item(part: Any) -> bool:
+    """Whether a part of an item is the empty tuple, beside which other items may have a longer one."""
+    return type(part) is tuple and not part
 
 
 def _part_kind(part: Any) -> Any:
@@ -65,7 +70,7 @@ def _part_kind(part: Any) -> Any:
     if isinstance(part, Growing):
         return jax.tree.map(_leaf_kind, part, is_leaf=_is_kind).counted()
     python = part.value if isinstance(part, Static) else part
-    kind = KINDS.get(type(python))
+    kind = ALTERNATIVES[tuple] if _is_no_item(part) else KINDS.get(type(python))
     if kind is None:
         return _leaf_kind(part)
     if len(python) and isinstance(python, (list, dict)):
@@ -127,9 +132,13 @@ def _opens(part: Any) -> bool:
 
 
 def _growing_if_longer(one: Any, other: Any) -> Any:
-    """The type of a list; that of a growing list if the list beside it has another number of items."""
+    """The type of a list or a tuple; that of a growing one if the one beside it has another number of items."""
     if type(one) is list and type(other) is list and len(one) != len(other):
         return KINDS[list].type_of(one)
+    growing = ALTERNATIVES[tuple]
+    are_tuples = type(one) is tuple and type(other) is tuple and len(one) != len(other)
+    if are_tuples and growing.can_hold(one) and growing.can_hold(other):
+        return growing.type_of(one)
     return one if _is_part(other) or not are_alike(one, other) else INSIDE
 
 
@@ -149,7 +158,7 @@ def equal(rows: Any, item: Any) -> Any | None:
     Raises:
         BatchTypeError: As in ``check_equality``.
     """
-    item = _sought(boxed(item, ()), rows)
+    item = as_sought(boxed(item, ()), rows)
     check_equality(rows)
     trees: list[Any] = [jax.tree.structure(value) for value in (item, rows)]
     if trees[0] != trees[1]:
@@ -163,7 +172,7 @@ def equal(rows: Any, item: Any) -> Any | None:
     return functools.reduce(operator.and_, [_all_equal(leaf, value) for leaf, value in pairs])
 
 
-def _sought(item: Any, rows: Any) -> Any:
+def as_sought(item: Any, rows: Any) -> Any:
     """An item with its texts in the room that they have in rows."""
     if not any(map(_has_columns, jax.tree.leaves(rows, is_leaf=_is_opaque))):
         return item
@@ -201,7 +210,13 @@ def check_equality(rows: Any) -> None:
 
 def _has_columns(part: Any) -> bool:
     """Whether a part of rows is a container that is compared by its arrays."""
-    return isinstance(part, Growing) and part.columns() is not None
+    return isinstance(part, Growing) and part.has_columns
+
+
+def has_arrays(rows: Any) -> bool:
+    """Whether items are arrays, or hold some beside containers that are compared as a whole."""
+    parts = jax.tree.leaves(rows, is_leaf=_has_columns)
+    return any(not _has_columns(part) and part.ndim > 1 for part in parts)
 
 
 def _is_opaque(part: Any) -> bool:
@@ -405,6 +420,26 @@ def held(item: Any, kind: Any) -> Any:
         return part if isinstance(kind, TensorType) or not are_alike(kind, part) else INSIDE
 
     return remade(visit, kind, item)
+
+
+def those_first(flags: Any) -> Any:
+    """An order of rows, ``i32[capacity]``: first those whose flag is set, then the others, each in their order.
+
+    This is a sort of the flags, made of operations that cost the number of rows.
+    """
+    order = jnp.arange(flags.shape[0], dtype=jnp.int32)
+    set_so_far = jnp.cumsum(flags, dtype=jnp.int32)
+    places = jnp.where(flags, set_so_far - 1, set_so_far[-1] + order - set_so_far)
+    return jnp.zeros_like(order).at[places].set(order, mode="promise_in_bounds", unique_indices=True)
+
+
+def columns_of(rows: Any) -> tuple[Any, ...]:
+    """Arrays ``[rows]`` that put items in order, as keys of a sort, the first first.
+
+    Raises:
+        BatchTypeError: Items have no order that the arrays tell.
+    """
+    return tuple(jax.tree.leaves(keys_of_order(rows, None, lambda flags: flags)))
 
 
 def rearranged(rows: Any, places: Any) -> Any:

@@ -31,7 +31,6 @@ from hlobatch.values.containers import SIZE, Container, capacity, not_yet, numbe
 from hlobatch.values.growing_lists import GrowingList
 from hlobatch.values.identity import holds, is_one_of
 from hlobatch.values.one_of import held
-from hlobatch.values.texts import is_lane_text
 
 UNIT: Final = ()
 """The value of each key in a set."""
@@ -288,8 +287,7 @@ class Table(Container):
     def find(self, key: Any) -> tuple[Any, Any]:
         """Whether a key is in the table, and its row; row 0 if it is not."""
         key = held(key, self.key_kind, is_sought=True)
-        parts = jax.tree.leaves(self.keys_, is_leaf=is_lane_text)
-        if any(not is_lane_text(part) and part.ndim > 1 for part in parts):
+        if rows.has_arrays(self.keys_):
             raise BatchTypeError(f"the keys of a {self.name} are arrays", help="use numbers, or tuples of them.")
         same = rows.equal(self.keys_, key)
         if same is None:
@@ -310,6 +308,12 @@ class Table(Container):
         self.keys_, self.values_ = rows.put(self.keys_, place, key), rows.put(self.values_, place, value)
         (holds if is_other else is_one_of)(self.values_, [before, value])
         self.size = self.size + ~found
+
+    def keep(self, kept: Any) -> None:
+        """Keep the entries in the rows of a mask alone, in order."""
+        order = rows.those_first(kept)
+        self.keys_, self.values_ = rows.rearranged(self.keys_, order), rows.rearranged(self.values_, order)
+        self.size = jnp.sum(kept, dtype=jnp.int32)
 
     def take_out(self, place: Any, found: Any) -> None:
         """Remove the entry in a row, in lanes where ``found`` holds; rows after it move up."""

@@ -48,6 +48,7 @@ class LaneText(TextMethods, Container):
     """
 
     python: ClassVar[Any] = str
+    has_columns: ClassVar[bool] = True
     parts = "letters"
     arrays = ("codes", "size")
 

@@ -8,7 +8,6 @@ Python numbers adopt the dtype of an array they meet, as everywhere in JAX; two 
 from __future__ import annotations
 
 import enum
-import functools
 from typing import Any, Final
 
 import jax
@@ -17,7 +16,7 @@ import numpy as np
 
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.ir.choice import Choice
-from hlobatch.ir.growing import KINDS, Growing
+from hlobatch.ir.growing import ALTERNATIVES, KINDS, Growing
 from hlobatch.ir.maybe import Maybe
 from hlobatch.ir.patterns import INSIDE, are_alike, parts_of, remade
 from hlobatch.ir.types import Leaf, Static, TensorType, Type, is_leaf
@@ -161,8 +160,8 @@ def _of_one_kind(left: Any, right: Any) -> Any:
 def _aligned(left: Any, right: Any, own: Any) -> Any:
     """The pattern ``own``, with a container that grows on either side replaced by one that can hold both."""
     for one, other in ((left, right), (right, left)):
-        is_text_or_none = isinstance(one, Growing) and one.python is str and (other is None or isinstance(other, Maybe))
-        if isinstance(one, Growing) and not is_text_or_none:
+        may_be_none = isinstance(one, Growing) and one.hb_inside is None and (other is None or isinstance(other, Maybe))
+        if isinstance(one, Growing) and not may_be_none:
             try:
                 return one.together(other)
             except BatchTypeError as reason:
@@ -189,7 +188,7 @@ def _above(left: Any, right: Any) -> Any:
     if any(isinstance(side, TensorType) or (isinstance(side, Static) and is_scalar(side)) for side in (left, right)):
         left, right = map(as_number, (left, right))
     for kind in _JOINING:
-        joined = kind.hb_join(left, right, functools.partial(remade, _above), _beside_none)
+        joined = kind.hb_join(left, right, _of_one_kind, _beside_none)
         if joined is not NotImplemented:
             return joined
     if (joined := Kinds.hb_join(left, right, _of_one_kind, _bounded)) is not NotImplemented:
@@ -202,7 +201,11 @@ def _above(left: Any, right: Any) -> Any:
 
 
 def _beside_none(value: Any) -> Any:
-    """The type of a value that may be None, with numbers as tensors."""
+    """The type of a value that may be None, with numbers as tensors; the empty tuple may become a longer one."""
+    if type(value) is tuple and not value:
+        value = ALTERNATIVES[tuple].type_of(value)
+    if isinstance(value, Growing):
+        value = value.counted()
     leaves = jax.tree.leaves(_bounded(value), is_leaf=is_leaf)
     if not leaves or not all(is_scalar(leaf) or (isinstance(leaf, TensorType) and not leaf.is_key) for leaf in leaves):
         raise DisagreementError("there is nothing that can stand for None")

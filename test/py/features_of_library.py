@@ -695,3 +695,84 @@ class OfTexts(Feature):
         "u1 = [str(x) for x in range(@ % 4)]\nu = '-'.join(u1)",
         "u = u.replace('1', 'xy')[:8]",
     )
+
+
+class LongTuple(Feature):
+    """Tuples that get longer, as values and as keys."""
+
+    helpers = """
+    def grown(p, k):
+        return p if k <= 0 or len(p) > 5 else grown(p + (k,), k - 2)
+    """
+    begins = (
+        "lt = ()\nls = {()}\nlk = lt",
+        "lt = tuple(range(a))\nls = {lt}\nlk = lt",
+        "lt = (b,) * a\nls = set()\nlk = (1, 2)",
+    )
+    values = (
+        *("len(lt)", "sum(lt)", "(lt[-1] if lt else #)", "len(ls)", "lt.count(@)", "len(lk) + sum(lk)"),
+        *("sum(grown((@,), #))", "sum(lt[@ % 3 :])", "len((*lt, #, *lk))", "max(lt, default=#)", "len(lt + lk)"),
+        "sum(x * i for i, x in enumerate(lt))",
+    )
+    conditions = ("lt", "@ in lt", "lt in ls", "lt == lk", "lt < lk", "tuple([@]) in ls", "lk <= lt[:2]", "len(lt) > @")
+    changes = (
+        "if len(lt) < 6:\n    lt = lt + (#,)",
+        "if len(lt) < 6:\n    lt += (@, #)",
+        "lk = lt",
+        "ls.add(lt)",
+        "lt = lt[1:]",
+        "lt = tuple(x % 3 for x in lt)",
+        "ls.add(tuple(sorted((@, #))))",
+        "ls.discard(lk)",
+        "for x in lt:\n    t = (t * 3 + x) % 1009",
+        "lt = lk if # > 2 else lt[::-1]",
+        "lt = grown((), # % 5)",
+        "*lh, lx = (*lt, @)\nt = (t * 3 + len(lh) + lx) % 1009",
+    )
+
+
+class SetAlgebra(Feature):
+    """Unions, comparisons and the like of sets and dicts of the lanes."""
+
+    begins = ("sa = set(range(a))\nsb = {1, b}\nsd = {b: a}", "sa = {a}\nsb = sa | {b}\nsd = {}")
+    values = (
+        *("len(sa | sb)", "len(sa & sb)", "sum(sorted(sa - sb))", "len(sa ^ {@})", "len(sa.union(sb, [#, @]))"),
+        *(
+            "len(sa.intersection([1, 2, #]))",
+            "sum(sorted(sa.difference(sb)))",
+            "len(sd | {@: #})",
+            "sum((sd | sd).values())",
+        ),
+    )
+    conditions = (
+        *("sa <= sb", "sa < sb", "sb >= sa", "sa.issubset(sb)", "sa.isdisjoint({@})", "sa == sb", "sa.issuperset([@])"),
+        *("sd == {@: #}", "{1, 3} <= sa", "sa & sb", "not sb - sa"),
+    )
+    changes = (
+        "sa |= {@, #}", "sa &= sb | {@}", "sa -= {@}", "sb ^= {@}", "sa.update([#, @])", "sb.difference_update(sa)",
+        "sb = sa", "sb = sa.copy()", "sa = sa | sb", "sd |= {@: #}", "sd = sd | {@: 2}",
+        "sb.update(x % 4 for x in range(@))",
+    )  # fmt: skip
+
+
+class CounterAlgebra(Feature):
+    """Sums and comparisons of Counters of the lanes."""
+
+    begins = ("ca = Counter([a, b])\ncb = Counter([1])", "ca = Counter()\ncb = Counter({b: 2, 3: a - 1})")
+    values = (
+        *("sum((ca + cb).values())", "len(ca - cb)", "sum((ca & cb).values())", "len(ca | cb)", "ca[@]", "len(+cb)"),
+        *("sum(k * v for k, v in (ca + cb).items())", "ca.total()", "cb.most_common(1)[0][1] if cb else 7"),
+    )
+    conditions = ("ca == cb", "ca <= cb", "cb > ca", "ca - cb", "@ in ca", "not (cb - ca)")
+    changes = (
+        *(
+            "ca += Counter([@, #])",
+            "ca -= cb",
+            "cb |= ca",
+            "ca &= cb",
+            "ca[@] += 1",
+            "cb.update([#, @])",
+            "ca = ca + cb",
+        ),
+        *("cb = Counter([@])", "cb.subtract([@])", "ca.update(cb)"),
+    )
