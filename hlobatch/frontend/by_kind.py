@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from hlobatch.diagnostics import HloBatchError, UnsupportedSyntaxError
 from hlobatch.frontend.failing_statements import FailingLowering
-from hlobatch.frontend.nodes import children, located, walk
+from hlobatch.frontend.nodes import children, located, walk, with_fields
 from hlobatch.frontend.scopes import with_parts
 from hlobatch.frontend.straight_line import TEMPORARY, WHOLE
 from hlobatch.frontend.syntax import assigned, helper, literal, load
@@ -433,7 +433,7 @@ class _Copy:
         if not isinstance(node, ast.AST) or (isinstance(node, ast.Lambda) and self.name in _parameters(node)):
             return node
         if isinstance(node, (ast.MatchAs, ast.MatchStar)) and node.name == self.name:
-            node = located(type(node)(**{**dict(ast.iter_fields(node)), "name": self.new}), node)
+            node = with_fields(node, name=self.new)
         return with_parts(node, self._renamed)
 
 

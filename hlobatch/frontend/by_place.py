@@ -21,7 +21,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from hlobatch.analysis.aliases import AnotherName
-from hlobatch.frontend.callees import static_value
 from hlobatch.frontend.changes import rebinding
 from hlobatch.frontend.nodes import located, prefixes
 from hlobatch.frontend.scopes import root_of, stored_names, target_names, with_parts
@@ -42,7 +41,7 @@ def of_items(lowering: StraightLineLowering, loop: ast.For) -> ast.For:
     """A loop, with paths in place of the names of its items if its body changes items by their names."""
     found = lowering.callees.facts.of(AnotherName, of_code(lowering.location(loop.target)))
     names = [name for name in target_names(loop.target) if found is not None and name in found.variables]
-    known = [static_value(ast.Name(name), lowering.source, lowering.local) for name in ("enumerate", "range")]
+    known = [lowering.static_value(ast.Name(name)) for name in ("enumerate", "range")]
     if found is None or not names or known != [enumerate, range]:
         return loop
     number, count, body = lowering.temporary(), lowering.temporary(), list(loop.body)
@@ -95,14 +94,13 @@ def _gone_over(lowering: StraightLineLowering, loop: ast.For, variable: str) -> 
         match target, over:
             case ast.Name(name), _ if name == variable:
                 return over
-            case ast.Tuple([_, item]), ast.Call(function, [items]) if known(function) is enumerate:
+            case ast.Tuple([_, item]), ast.Call(function, [items]) if lowering.static_value(function) is enumerate:
                 return of(item, items)
-            case ast.Tuple(parts), ast.Call(function, others) if known(function) is zip and len(parts) == len(others):
+            case ast.Tuple(parts), ast.Call(function, others) if lowering.static_value(function) is zip and len(
+                parts
+            ) == len(others):
                 return next((found for one in zip(parts, others, strict=True) if (found := of(*one))), None)
         return None
-
-    def known(function: ast.expr) -> Any:
-        return static_value(function, lowering.source, lowering.local)
 
     return of(loop.target, loop.iter)
 
@@ -243,7 +241,7 @@ def _may_move(lowering: StraightLineLowering, place: ast.expr, named: set[str], 
             if whole in {*held, ast.dump(place)} or (isinstance(part, ast.Subscript) and ast.dump(part.value) in held):
                 return True
         if isinstance(part, ast.Call) and any(ast.dump(one) in held for one in _given(part)):
-            function = static_value(part.func, lowering.source, lowering.local)
+            function = lowering.static_value(part.func)
             if not isinstance(function, (type, types.BuiltinFunctionType)) or function not in HARMLESS:
                 return True
     return False

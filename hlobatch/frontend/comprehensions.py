@@ -17,6 +17,7 @@ import ast
 import copy
 from collections.abc import Callable, Mapping, Sequence
 
+from hlobatch.frontend.nodes import located
 from hlobatch.frontend.scopes import target_names
 from hlobatch.frontend.written import Part, written
 from hlobatch.ir.names import AT_PLACE
@@ -55,10 +56,8 @@ def with_items(node: ast.Call, items: ast.expr) -> ast.Call:
     """A call whose first argument is replaced by a list comprehension of its items."""
     item = "_hb_item"
     generator = ast.comprehension(ast.Name(item, ast.Store()), items, [], 0)
-    inside = ast.copy_location(ast.ListComp(ast.Name(item, ast.Load()), [generator]), items)
-    return ast.fix_missing_locations(
-        ast.copy_location(ast.Call(node.func, [inside, *node.args[1:]], node.keywords), node)
-    )
+    inside = located(ast.ListComp(ast.Name(item, ast.Load()), [generator]), items)
+    return ast.fix_missing_locations(located(ast.Call(node.func, [inside, *node.args[1:]], node.keywords), node))
 
 
 def loops_of(node: Comprehension, fresh: Callable[[str], str]) -> tuple[list[_Loop], dict[str, str]]:
@@ -101,7 +100,7 @@ def renamed(node: ast.expr, names: Mapping[str, str]) -> ast.expr:
 
     class Renaming(ast.NodeTransformer):
         def visit_Name(self, name: ast.Name) -> ast.Name:
-            return ast.copy_location(ast.Name(names.get(name.id, name.id), name.ctx), name)
+            return located(ast.Name(names.get(name.id, name.id), name.ctx), name)
 
     if not names:
         return node
@@ -115,6 +114,6 @@ def placed(statement: ast.stmt, node: ast.expr) -> ast.stmt:
     while pending:
         for part in pending:
             if isinstance(part, (ast.expr, ast.stmt)) and not hasattr(part, "lineno"):
-                ast.copy_location(part, node)
+                located(part, node)
         pending = [child for part in pending for child in ast.iter_child_nodes(part)]
     return statement

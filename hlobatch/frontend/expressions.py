@@ -21,7 +21,7 @@ from hlobatch.analysis.overloads import BOOL, LEN, Overloaded, of_operations
 from hlobatch.diagnostics import Note, UnsupportedSyntaxError
 from hlobatch.frontend import builtins as batched_builtins
 from hlobatch.frontend import special_methods
-from hlobatch.frontend.callees import Called, static_value
+from hlobatch.frontend.callees import Called
 from hlobatch.frontend.changes import Change, is_change
 from hlobatch.frontend.comprehensions import with_items
 from hlobatch.frontend.conditions import ConditionLowering, called_on_each
@@ -128,9 +128,9 @@ class ExpressionLowering(WholeLowering):
             return None
         found = special_methods.operation(node)
         match node:
-            case ast.Call(function, [value], []) if static_value(function, self.source, self.local) is len:
+            case ast.Call(function, [value], []) if self.static_value(function) is len:
                 found = (LEN,), "len", [value]
-            case ast.Call(function, [value], []) if static_value(function, self.source, self.local) is bool:
+            case ast.Call(function, [value], []) if self.static_value(function) is bool:
                 found = (BOOL, LEN), "truth", [value]
         return found[1:] if found is not None and self.is_overloaded(found[0], node) else None
 
@@ -160,7 +160,7 @@ class ExpressionLowering(WholeLowering):
 
     def prints(self, node: ast.AST) -> TypeGuard[ast.Call]:
         """Whether an expression is a call of ``print``."""
-        return isinstance(node, ast.Call) and static_value(node.func, self.source, self.local) is print
+        return isinstance(node, ast.Call) and self.static_value(node.func) is print
 
     def is_simple(self, node: ast.expr) -> bool:
         """Whether an expression is straight-line code as it stands."""
@@ -191,7 +191,7 @@ class ExpressionLowering(WholeLowering):
         if not self.steps or not changes_one_of(node, self.steps):
             return False
         assert isinstance(node, ast.Call)
-        return not any(static_value(node.func, self.source, self.local) is kind for kind in _ITERATORS)
+        return not any(self.static_value(node.func) is kind for kind in _ITERATORS)
 
     def _changing_call(self, node: ast.Call) -> str:
         """The variable that holds the result of a call that changes an object, lowered as an operation of its own."""
@@ -225,7 +225,7 @@ class ExpressionLowering(WholeLowering):
         """
         if self.prints(node):
             return PrintLowering(self, node).lower()
-        if isinstance(node, ast.Call) and differentiates(static_value(node.func, self.source, self.local)):
+        if isinstance(node, ast.Call) and differentiates(self.static_value(node.func)):
             given = [self.closure_of(value) if isinstance(value, ast.Lambda) else value for value in node.args]
             node = located(ast.Call(node.func, given, node.keywords), node)
         operands = operands_of(node)
@@ -286,7 +286,7 @@ class ExpressionLowering(WholeLowering):
         """Whether an expression is a call of a Python function that changes an argument."""
         if not isinstance(node, ast.Call):
             return False
-        return bool(changed_by(static_value(node.func, self.source, self.local)))
+        return bool(changed_by(self.static_value(node.func)))
 
     def changes_growing_part(self, node: ast.AST) -> TypeGuard[ast.Call]:
         """Whether an expression calls a method on an item of a variable that holds growing containers."""
@@ -436,7 +436,7 @@ class ExpressionLowering(WholeLowering):
             case ast.Call(ast.Name(name)) if name.startswith(HELPER):
                 return None
             case ast.Call(function, arguments) if any(isinstance(a, ast.Call) and self.draws(a) for a in arguments):
-                value = static_value(function, self.source, self.local)
+                value = self.static_value(function)
                 return next((Calls(own) for lazy, own in LAZY.items() if value is lazy), None)
         fact = self.callees.facts.of(Calls, self.site(node)) if isinstance(node, ast.expr) else None
         return fact if fact is not None and is_generator(fact.function) else None
@@ -450,7 +450,7 @@ class ExpressionLowering(WholeLowering):
 
     def _goes_over(self, function: ast.expr) -> bool:
         """Whether a function goes over all items of its first argument at once, and keeps no iterator of them."""
-        value = static_value(function, self.source, self.local)
+        value = self.static_value(function)
         if value is MISSING and isinstance(function, ast.Attribute):
             return function.attr in _TAKE_ITEMS
         return any(value is known for known in _GO_OVER)
@@ -482,7 +482,7 @@ class ExpressionLowering(WholeLowering):
 
     def _probable_function(self, function: ast.expr) -> Calls | None:
         """The function that a call of an expression probably means; None if that is not known."""
-        value = static_value(function, self.source, self.local)
+        value = self.static_value(function)
         if isinstance(value, type) and is_users_class(value):
             self.callees.makes(value)
         if value is not MISSING:

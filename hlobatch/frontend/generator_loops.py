@@ -21,7 +21,6 @@ from typing import Final
 
 from hlobatch.diagnostics import Note, UnsupportedSyntaxError
 from hlobatch.frontend.by_place import HARMLESS
-from hlobatch.frontend.callees import static_value
 from hlobatch.frontend.changes import changed_by_methods, changes_of, objects_changed
 from hlobatch.frontend.expressions import ExpressionLowering
 from hlobatch.frontend.failing_statements import FailingLowering
@@ -51,7 +50,7 @@ def takes_turns(lowering: ExpressionLowering, loop: ast.For, iterable: ast.expr)
     if changes_of(body) or changed_by_methods(loop.body) or not around.isdisjoint(stored_names(loop)):
         return True
     calls = (part for statement in loop.body for part in walk(statement) if isinstance(part, ast.Call))
-    return any(static_value(call.func, lowering.source, lowering.local) not in HARMLESS for call in calls)
+    return any(lowering.static_value(call.func) not in HARMLESS for call in calls)
 
 
 class GeneratorLoop:
@@ -142,7 +141,7 @@ class GeneratorLoop:
         others = {getattr(part, "id", getattr(part, "arg", "")) for part in walk(definition)} - {parameter}
         bound = stored_names(self.node).union(*(template.bound for template in lowering.scope.values()))
         stored = frozenset().union(*map(stored_names, definition.body))
-        is_known = static_value(ast.Name(name), lowering.source, lowering.local) is not MISSING
+        is_known = lowering.static_value(ast.Name(name)) is not MISSING
         return (name in lowering.local or is_known) and name not in others | bound and parameter not in stored
 
     def _arguments(self) -> dict[str, ast.expr]:

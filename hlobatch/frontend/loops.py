@@ -21,7 +21,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from hlobatch.diagnostics import UnsupportedSyntaxError
-from hlobatch.frontend.callees import static_value
 from hlobatch.frontend.comprehensions import Gathering
 from hlobatch.frontend.failing_statements import FailingLowering
 from hlobatch.frontend.following import MAKE, called
@@ -118,7 +117,7 @@ class ForLowering:
         return True
 
     def _may_be_users(self, function: ast.expr) -> bool:
-        value = static_value(function, self.lowering.source, self.lowering.local)
+        value = self.lowering.static_value(function)
         calls = None if value is MISSING else called(value)
         return isinstance(function, ast.Name) if value is MISSING else calls is not None and calls.receiver not in MAKE
 
@@ -252,7 +251,7 @@ class ForLowering:
             inner = self._known_int(node.operand)
             return None if inner is None else -inner
         lowering = self.lowering
-        value = node.value if isinstance(node, ast.Constant) else static_value(node, lowering.source, lowering.local)
+        value = node.value if isinstance(node, ast.Constant) else lowering.static_value(node)
         return value if type(value) is int else None
 
     # The iterable of a loop
@@ -281,11 +280,7 @@ class ForLowering:
     def _read_in_turn(self, iterable: ast.expr) -> Read | None:
         """What an iterable reads for each item; None if it does not make its items one by one."""
         lowering = self.lowering
-
-        def meaning(node: ast.expr) -> Any:
-            return static_value(node, lowering.source, lowering.local)
-
-        return read_in_turn(iterable, meaning, lowering.scope)
+        return read_in_turn(iterable, lowering.static_value, lowering.scope)
 
     def _may_change(self, iterable: ast.expr) -> bool:
         """Whether the body of the loop may change what an iterable reads for each item."""
@@ -299,7 +294,7 @@ class ForLowering:
         """The function among ``_LAZY`` and ``_WRAPPERS`` that an expression calls; None if it calls none of them."""
         if not isinstance(node, ast.Call):
             return None
-        value = static_value(node.func, self.lowering.source, self.lowering.local)
+        value = self.lowering.static_value(node.func)
         if any(isinstance(a, ast.Starred) for a in node.args) and value is not builtins.range:
             return None
         return next((known for known in (*_LAZY, *_WRAPPERS) if value is known), None)

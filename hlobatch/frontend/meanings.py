@@ -31,6 +31,7 @@ from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend import members
 from hlobatch.frontend.callees import static_value
 from hlobatch.frontend.calls import has_meaning
+from hlobatch.frontend.nodes import located, with_fields, with_iterables
 from hlobatch.frontend.operators import BINARY, COMPARISONS, UNARY
 from hlobatch.frontend.scopes import HELPER, target_names, with_parts
 from hlobatch.frontend.source import MISSING, Source
@@ -113,13 +114,13 @@ class Meanings:
         return self._augmented(node) if isinstance(node, ast.AugAssign) else self._rewritten(node)
 
     def _augmented(self, node: ast.AugAssign, augment: str = "__hb_augment") -> ast.stmt:
-        target = ast.copy_location(ast.Name(_name(node.target), ast.Load()), node.target)
+        target = located(ast.Name(_name(node.target), ast.Load()), node.target)
         value: ast.expr = self._rewritten(node.value)
         if isinstance(node.op, ast.Pow):
-            return ast.copy_location(ast.Assign([node.target], self._power(target, value, node.value, node)), node)
-        operation = ast.copy_location(ast.Constant(BINARY[type(node.op)]), node)
+            return located(ast.Assign([node.target], self._power(target, value, node.value, node)), node)
+        operation = located(ast.Constant(BINARY[type(node.op)]), node)
         result = helper(augment, [operation, target, value], node)
-        return ast.copy_location(ast.Assign([node.target], result), node)
+        return located(ast.Assign([node.target], result), node)
 
     def _within(self, node: Any) -> Meanings:
         """The rewriting inside a lambda or a comprehension, which has variables of its own."""
@@ -199,15 +200,15 @@ class Meanings:
                 parts = [part for key, value in pairs for part in (key or load("__hb_unpacked", node), value)]
                 return helper("__hb_dict", parts, node)
             case ast.Delete([ast.Subscript(value, index)]):
-                return ast.copy_location(ast.Expr(helper("__hb_take_out", [value, index], node)), node)
+                return located(ast.Expr(helper("__hb_take_out", [value, index], node)), node)
             case ast.Assign([ast.Tuple(parts) | ast.List(parts)], value) if not isinstance(
                 value, (ast.Tuple, ast.List)
             ):
                 star = next((i for i, part in enumerate(parts) if isinstance(part, ast.Starred)), None)
                 plain = [part.value if isinstance(part, ast.Starred) else part for part in parts]
-                target = ast.copy_location(ast.Tuple(plain, ast.Store()), node.targets[0])
+                target = located(ast.Tuple(plain, ast.Store()), node.targets[0])
                 unpacked = helper("__hb_unpack", [value, literal(star, node), literal(len(parts), node)], value)
-                return ast.copy_location(ast.Assign([target], unpacked), node)
+                return located(ast.Assign([target], unpacked), node)
             case ast.List(parts, ast.Load()) | ast.Tuple(parts, ast.Load()) if any(map(_is_starred, parts)):
                 starred = literal(tuple(map(_is_starred, parts)), node)
                 values = [part.value if isinstance(part, ast.Starred) else part for part in parts]
@@ -238,7 +239,7 @@ class Meanings:
         if any(function is known for known in _GO_OVER_POSSIBLE) and arguments and _is_whole(arguments[0]):
             arguments = [arguments[0].args[0], *arguments[1:]]
         called = load("__hb_call", node.func)
-        return ast.copy_location(ast.Call(called, [node.func, *arguments], node.keywords), node)
+        return located(ast.Call(called, [node.func, *arguments], node.keywords), node)
 
     def _iterated(self, node: ast.expr) -> ast.expr | None:
         """The items of which a call of ``iter`` or ``reversed`` makes an iterator; None for any other expression."""
@@ -255,14 +256,14 @@ class Meanings:
     def _comparison(self, node: ast.Compare) -> ast.expr:
         names = [_COMPARISONS[type(op)] for op in node.ops]
         if len(names) > 1:
-            operations = ast.copy_location(ast.Tuple([literal(n, node) for n in names], ast.Load()), node)
+            operations = located(ast.Tuple([literal(n, node) for n in names], ast.Load()), node)
             return helper("__hb_chain", [operations, node.left, *map(_later, node.comparators)], node)
         return helper("__hb_compare", [literal(names[0], node), node.left, node.comparators[0]], node)
 
     def _of_builtin(self, node: ast.Call, name: str) -> ast.Call:
         arguments, keywords = node.args, node.keywords
         if name in _TEXTS:
-            return ast.copy_location(ast.Call(load("__hb_shown", node), [node.func, *arguments], keywords), node)
+            return located(ast.Call(load("__hb_shown", node), [node.func, *arguments], keywords), node)
         if name in _QUESTIONS and not keywords and (name != "type" or len(arguments) == 1):
             return helper(f"__hb_{name}", arguments, node)
         if name in _SCOPES and (name in ("eval", "exec") or not arguments):
@@ -282,7 +283,7 @@ class Meanings:
 
     def _power(self, base: ast.expr, exponent: ast.expr, written: ast.expr, node: ast.AST) -> ast.expr:
         names = isinstance(written, ast.Name) and written.id in self._negative
-        negated = ast.copy_location(ast.Constant(names or _is_negated(written)), exponent)
+        negated = located(ast.Constant(names or _is_negated(written)), exponent)
         return helper("__hb_power", [base, exponent, negated], node)
 
 
@@ -298,7 +299,7 @@ def _with_items_there(node: ast.Call) -> ast.Call:
     if name not in _TAKE_ITEMS or not any(map(_is_whole, node.args)):
         return node
     arguments = [helper("__hb_all_there", part.args, part) if _is_whole(part) else part for part in node.args]
-    return ast.copy_location(ast.Call(node.func, arguments, node.keywords), node)
+    return located(ast.Call(node.func, arguments, node.keywords), node)
 
 
 def _is_starred(node: ast.expr) -> bool:
@@ -311,23 +312,23 @@ def _with_method(node: Any) -> Any:
         case ast.Call(ast.Name("__hb_follow" | "__hb_see"), [site, function, *arguments]) if method := _method(
             function
         ):
-            return ast.copy_location(ast.Call(node.func, [site, method, *arguments], node.keywords), node)
+            return located(ast.Call(node.func, [site, method, *arguments], node.keywords), node)
         case ast.Call(function) if method := _method(function):
-            return ast.copy_location(ast.Call(method, node.args, node.keywords), node)
+            return located(ast.Call(method, node.args, node.keywords), node)
     return node
 
 
 def _method(function: ast.expr) -> ast.expr | None:
     match function:
         case ast.Call(ast.Name("__hb_member"), [value, ast.Constant(str() as name)]) if name not in members.NAMES:
-            return ast.copy_location(ast.Attribute(value, name, ast.Load()), function)
+            return located(ast.Attribute(value, name, ast.Load()), function)
     return None
 
 
 def _later(value: ast.expr) -> ast.expr:
     """An expression as a lambda, to be evaluated when its value is needed."""
     nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
-    return ast.copy_location(ast.Lambda(nothing, value), value)
+    return located(ast.Lambda(nothing, value), value)
 
 
 def is_comprehension(node: ast.expr) -> bool:
@@ -357,17 +358,13 @@ def _item(value: ast.expr, index: ast.expr, node: ast.AST) -> ast.expr:
 
 def comprehension_in_known_order(node: Any) -> Any:
     """A comprehension that refuses to go over a dict whose keys are in no known order."""
-    known = [
-        ast.comprehension(one.target, helper("__hb_in_known_order", [one.iter], one.iter), one.ifs, one.is_async)
-        for one in node.generators
-    ]
-    return ast.copy_location(type(node)(**{**dict(ast.iter_fields(node)), "generators": known}), node)
+    return with_iterables(node, lambda items: helper("__hb_in_known_order", [items], items))
 
 
 def _as_list(node: Any) -> ast.ListComp:
     """A set or dict comprehension as a list comprehension, of members or of pairs."""
     item = node.elt if isinstance(node, ast.SetComp) else ast.Tuple([node.key, node.value], ast.Load())
-    return ast.copy_location(ast.ListComp(ast.copy_location(item, node), node.generators), node)
+    return located(ast.ListComp(located(item, node), node.generators), node)
 
 
 def _is_whole(node: ast.expr) -> TypeGuard[ast.Call]:
@@ -388,22 +385,19 @@ def _with_possible_items(node: Any) -> Any:
         generators.append(ast.comprehension(generator.target, generator.iter, [], generator.is_async))
         for condition in generator.ifs:
             name = f"{HELPER}there{len(names)}"
-            target = ast.copy_location(ast.Name(name, ast.Store()), condition)
+            target = located(ast.Name(name, ast.Store()), condition)
             read = load(name, condition)
             test = ast.Compare(read, [ast.IsNot()], [literal(False, condition)])
             known = ast.Tuple([helper("__hb_truth", [condition], condition)], ast.Load())
-            generators.append(
-                ast.comprehension(target, ast.copy_location(known, condition), [ast.copy_location(test, condition)], 0)
-            )
+            generators.append(ast.comprehension(target, located(known, condition), [located(test, condition)], 0))
             names.append(read)
-    there = ast.copy_location(ast.Tuple(names, ast.Load()), node)
+    there = located(ast.Tuple(names, ast.Load()), node)
     value = node.elt
     if any(isinstance(child, ast.NamedExpr) for child in ast.walk(value)):  # the name would be local to the lambda
         item = helper("__hb_possible_now", [there, value], value)
     else:
         item = helper("__hb_possible", [there, _later(value)], value)
-    fields = {**dict(ast.iter_fields(node)), "generators": generators, "elt": item}
-    return ast.copy_location(type(node)(**fields), node)
+    return with_fields(node, generators=generators, elt=item)
 
 
 def _name(target: ast.expr) -> str:

@@ -6,8 +6,8 @@ All other frontend modules that handle syntax may import it; it imports none of 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from typing import Final, TypeVar
+from collections.abc import Callable, Iterator
+from typing import Any, Final, TypeVar
 
 Tree = TypeVar("Tree", bound=ast.AST)
 
@@ -61,3 +61,13 @@ def located(new: Tree, old: ast.AST) -> Tree:
         return ast.copy_location(new, old)
     new.lineno, new.col_offset, new.end_lineno, new.end_col_offset = place  # type: ignore[attr-defined]
     return new
+
+
+def with_fields(node: Tree, **fields: Any) -> Tree:
+    """A copy of a node, at its place, with other values of some fields."""
+    return located(type(node)(**{**dict(ast.iter_fields(node)), **fields}), node)
+
+
+def with_iterables(node: Any, changed: Callable[[ast.expr], ast.expr]) -> Any:
+    """A comprehension in which each iterable is replaced by ``changed(iterable)``."""
+    return with_fields(node, generators=[with_fields(part, iter=changed(part.iter)) for part in node.generators])

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from hlobatch.frontend.nodes import located
+from hlobatch.frontend.nodes import located, with_fields
 from hlobatch.frontend.scopes import places_in
 from hlobatch.frontend.syntax import assigned, helper, literal, load
 
@@ -139,7 +139,7 @@ def changed(call: ast.Call, fresh: Callable[[], str], result: str = "") -> list[
 
 def as_target(place: ast.expr) -> ast.expr:
     """An item or an attribute as a target of an assignment."""
-    return located(type(place)(**{**dict(ast.iter_fields(place)), "ctx": ast.Store()}), place)
+    return with_fields(place, ctx=ast.Store())
 
 
 def put_back(target: ast.expr, value: ast.expr) -> list[ast.stmt]:

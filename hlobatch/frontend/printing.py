@@ -15,9 +15,8 @@ import ast
 import builtins
 from typing import Any, Final
 
-from hlobatch.frontend.callees import static_value
 from hlobatch.frontend.effects import Shows
-from hlobatch.frontend.nodes import located
+from hlobatch.frontend.nodes import located, with_fields
 from hlobatch.frontend.primitives import compile_primitive
 from hlobatch.frontend.scopes import read_names
 from hlobatch.frontend.source import MISSING
@@ -71,10 +70,8 @@ class PrintLowering:
         if not self._makes_text(node):
             return self._computed(node)
         if isinstance(node, _COMPREHENSIONS):
-            loops = [
-                ast.comprehension(g.target, self._computed(g.iter), g.ifs, g.is_async) for g in node.generators[:1]
-            ]
-            return located(type(node)(node.elt, [*loops, *node.generators[1:]]), node)
+            first, *others = node.generators
+            return with_fields(node, generators=[with_fields(first, iter=self._computed(first.iter)), *others])
         fields = {name: self._part(value) for name, value in ast.iter_fields(node)}
         if isinstance(node, ast.Call):
             fields["func"] = node.func
@@ -96,14 +93,10 @@ class PrintLowering:
             return node
         if isinstance(node, ast.Starred):
             return located(ast.Starred(self._computed(node.value), node.ctx), node)
-        if isinstance(node, (ast.Name, ast.Attribute)) and self._is_outside(node):
+        if self.function.static_value(node) is not MISSING:  # it is outside of the function, such as ``sys.stderr``
             return node
         name = self.function.as_variable(self.function.simple(node), node)
         return load(name, node)
-
-    def _is_outside(self, node: ast.expr) -> bool:
-        """Whether a dotted name means an object from outside of the function, such as ``sys.stderr``."""
-        return static_value(node, self.function.source, self.function.local) is not MISSING
 
     def _makes_text(self, node: ast.expr) -> bool:
         """Whether an expression makes a text of values, or a container with such texts."""
@@ -115,7 +108,7 @@ class PrintLowering:
             case ast.BinOp(left, ast.Add() | ast.Mult(), right):
                 return self._is_text(left) or self._is_text(right)
             case ast.Call(ast.Name(name)) if name in _TEXTS:
-                return static_value(node.func, self.function.source, self.function.local) is getattr(builtins, name)
+                return self.function.static_value(node.func) is getattr(builtins, name)
             case ast.Call(ast.Attribute(value, _)):
                 return self._is_text(value)
             case ast.IfExp(_, body, otherwise):

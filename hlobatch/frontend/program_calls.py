@@ -22,6 +22,7 @@ from hlobatch.frontend.changes import GivesBack, rebinding
 from hlobatch.frontend.following import MAKE, Calls
 from hlobatch.frontend.guesses import Expected, tried
 from hlobatch.frontend.nested import Default
+from hlobatch.frontend.nodes import located
 from hlobatch.frontend.operands import operands_of, with_operands
 from hlobatch.frontend.places import as_target, put_back
 from hlobatch.frontend.scopes import root_of
@@ -83,7 +84,7 @@ class CallLowering:
         given = [self.function.constant(value) for value in (self.function.site(node), fact, name)]
         check = helper("__hb_check_method", [*given, next(iter(arguments.values()))], node)
         self.function.primitive(
-            [ast.copy_location(ast.Expr(check), node)], [], node, self.function.source.text(node.func), tests=True
+            [located(ast.Expr(check), node)], [], node, self.function.source.text(node.func), tests=True
         )
 
     def _make(self, node: ast.Call, called: Called, result: str) -> str:
@@ -93,9 +94,9 @@ class CallLowering:
         new: ast.expr = helper("__hb_new", [node.func], node)
         if called.receiver == "filled":
             call = ast.Call(load("__hb_filled", node), [node.func, *node.args], keywords)
-            new, arguments, keywords = self.function.simple(ast.copy_location(call, node)), arguments[:1], []
+            new, arguments, keywords = self.function.simple(located(call, node)), arguments[:1], []
         self.function.assign(made, new, node)
-        inner = ast.copy_location(ast.Call(node.func, arguments, keywords), node)
+        inner = located(ast.Call(node.func, arguments, keywords), node)
         self.lower(inner, replace(called, receiver=""), self.function.temporary())
         self.function.assign(result, load(made, node), node)
         return result
@@ -103,7 +104,7 @@ class CallLowering:
     def _put_back(self, place: ast.expr, name: str, node: ast.Call) -> None:
         """Store the callee's new value of an item or attribute that was an argument."""
         body = put_back(place, load(name, node))
-        whole = ast.copy_location(ast.Expr(node), node)
+        whole = located(ast.Expr(node), node)
         outputs, text = self.function.bound(body), self.function.source.text(place)
         self.function.primitive(body, outputs, whole, text, puts_back=True)
 
@@ -245,7 +246,7 @@ class CallLowering:
         if isinstance(value, Default):
             return load(value.name, node)
         if not isinstance(value, ast.expr):
-            return ast.copy_location(self.function.constant(value), node)
+            return located(self.function.constant(value), node)
         if isinstance(value, ast.Lambda) and self.function.name_of(value) is None:
             return self.function.closure_of(value)
         return value
@@ -263,7 +264,7 @@ class CallLowering:
         if is_starred(node) or called.receiver == "bound":
             return self._bound_by_tracing(node, callee)
         arguments = [_content(value) if i in called.contents else value for i, value in enumerate(node.args)]
-        given = ast.copy_location(ast.Call(node.func, arguments, node.keywords), node)
+        given = located(ast.Call(node.func, arguments, node.keywords), node)
         return self._bound(given, callee.name, callee.source, called.receiver)
 
     def arguments(self, node: ast.Call, source: Source, receiver: str) -> dict[str, ast.expr]:
@@ -290,16 +291,16 @@ class CallLowering:
         """Arguments by parameter, where only tracing can match them to parameters."""
         signature = callee.source.signature
         parts = [self.function.constant(signature), node.func, *spread(node.args)]
-        call = ast.copy_location(ast.Call(ast.Name("__hb_bound", ast.Load()), parts, node.keywords), node)
+        call = located(ast.Call(ast.Name("__hb_bound", ast.Load()), parts, node.keywords), node)
         found = load(self.function.as_variable(self.function.with_simple_children(call), node), node)
         indices = (literal(i, node) for i in range(len(signature.parameters)))
-        items = (ast.copy_location(ast.Subscript(found, index, ast.Load()), node) for index in indices)
+        items = (located(ast.Subscript(found, index, ast.Load()), node) for index in indices)
         return dict(zip(signature.parameters, items, strict=True))
 
 
 def _content(node: ast.expr) -> ast.expr:
     """The container in an object of a class that is derived from a container."""
-    return ast.copy_location(ast.Attribute(node, "hb_content", ast.Load()), node)
+    return located(ast.Attribute(node, "hb_content", ast.Load()), node)
 
 
 def is_of_base(function: ast.expr) -> bool:
@@ -318,10 +319,10 @@ def is_starred(node: ast.Call) -> bool:
 def _collected(value: Any, node: ast.Call) -> Any:
     """The tuple or dict of a parameter with stars, as an expression; any other argument unchanged."""
     if isinstance(value, tuple) and value and all(isinstance(item, ast.expr) for item in value):
-        return ast.copy_location(ast.Tuple(list(value), ast.Load()), node)
+        return located(ast.Tuple(list(value), ast.Load()), node)
     if isinstance(value, dict) and value and all(isinstance(item, ast.expr) for item in value.values()):
         keys: list[ast.expr | None] = [literal(key, node) for key in value]
-        return ast.copy_location(ast.Dict(keys, list(value.values())), node)
+        return located(ast.Dict(keys, list(value.values())), node)
     return value
 
 
@@ -336,4 +337,4 @@ def _receiver(function: ast.expr, how: str) -> list[ast.expr]:
             return [helper("__hb_differentiated", [function], function)]
         case ast.Attribute(ast.Call(ast.Name("super"), [_, value])) | ast.Attribute(value):
             return [value]
-    return [ast.copy_location(ast.Attribute(function, how, ast.Load()), function)]
+    return [located(ast.Attribute(function, how, ast.Load()), function)]

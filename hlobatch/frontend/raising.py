@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from hlobatch.diagnostics import UnsupportedSyntaxError
-from hlobatch.frontend.callees import Callee, static_value
+from hlobatch.frontend.callees import Callee
 from hlobatch.frontend.expressions import ExpressionLowering, parameter_names
 from hlobatch.frontend.failures import WHOLE_PROGRAM, AlwaysRaises, LooksAt, Raises, Recorder, Relay, Words
 from hlobatch.frontend.nodes import located
@@ -253,7 +253,7 @@ class RaisingLowering(ExpressionLowering):
         if kept is None:
             self.record(exception, kind, node)
             return
-        is_made = isinstance(exception, ast.Call) or isinstance(static_value(exception, self.source, self.local), type)
+        is_made = isinstance(exception, ast.Call) or isinstance(self.static_value(exception), type)
         made = (
             located(ast.Call(exception, [], []), node) if is_made and not isinstance(exception, ast.Call) else exception
         )
@@ -274,7 +274,7 @@ class RaisingLowering(ExpressionLowering):
     def _exception(self, node: ast.expr) -> tuple[ast.expr, type[BaseException]]:
         """The exception that is raised, as straight-line code, and its class."""
         made = node.func if isinstance(node, ast.Call) else node
-        kind = static_value(made, self.source, self.local)
+        kind = self.static_value(made)
         if isinstance(node, ast.Name) and node.id in self.local:
             kind = self._made_before(node.id)
         if not (isinstance(kind, type) and issubclass(kind, BaseException)):
@@ -285,8 +285,8 @@ class RaisingLowering(ExpressionLowering):
             )
         if isinstance(node, ast.Call):
             arguments = [self.simple(argument) for argument in node.args]
-            keywords = [ast.copy_location(ast.keyword(k.arg, self.simple(k.value)), k) for k in node.keywords]
-            node = ast.copy_location(ast.Call(node.func, arguments, keywords), node)
+            keywords = [located(ast.keyword(k.arg, self.simple(k.value)), k) for k in node.keywords]
+            node = located(ast.Call(node.func, arguments, keywords), node)
         return node, kind
 
     def _made_before(self, name: str) -> Any:
@@ -295,10 +295,7 @@ class RaisingLowering(ExpressionLowering):
         values = [part.value for part in around if isinstance(part, ast.Assign) and _is_name(part.targets, name)]
         stores = [part for part in ast.walk(self.source.node) if isinstance(part, ast.Name) and part.id == name]
         is_all = sum(isinstance(part.ctx, ast.Store) for part in stores) == len(values)
-        kinds = {
-            static_value(value.func, self.source, self.local) if isinstance(value, ast.Call) else None
-            for value in values
-        }
+        kinds = {self.static_value(value.func) if isinstance(value, ast.Call) else None for value in values}
         return kinds.pop() if is_all and len(kinds) == 1 and name not in self.source.signature.parameters else None
 
     def record(self, exception: ast.expr, kind: type[BaseException], node: ast.AST, *, is_kept: bool = False) -> None:

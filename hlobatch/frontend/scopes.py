@@ -11,7 +11,7 @@ import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
-from hlobatch.frontend.nodes import FIELDS, Tree, children, located, walk
+from hlobatch.frontend.nodes import FIELDS, Tree, children, walk, with_fields
 
 HELPER: Final = "__hb_"
 """Prefix of the names by which compiled code refers to objects of the frontend."""
@@ -68,7 +68,7 @@ def with_parts(node: Tree, changed: Callable[[Any], Any]) -> Tree:
             new = value if all(map(operator.is_, new, value)) else new
         if new is not value:
             others[name] = new
-    return located(type(node)(**{**dict(ast.iter_fields(node)), **others}), node) if others else node
+    return with_fields(node, **others) if others else node
 
 
 def local_names(node: ast.FunctionDef) -> frozenset[str]:

@@ -29,6 +29,7 @@ from hlobatch.frontend.following import called
 from hlobatch.frontend.library import is_built_in
 from hlobatch.frontend.meanings import Meanings, is_comprehension
 from hlobatch.frontend.nested import Template, nested_functions
+from hlobatch.frontend.nodes import located
 from hlobatch.frontend.primitives import HELPERS, compile_primitive, watched
 from hlobatch.frontend.rewriting.memoized import is_memoized
 from hlobatch.frontend.scopes import HELPER, local_names, names_before, with_parts
@@ -117,6 +118,10 @@ class StraightLineLowering(abc.ABC):
         self.constants[name] = value
         return ast.Name(name, ast.Load())
 
+    def static_value(self, node: ast.expr) -> Any:
+        """The value of an expression that is known from outside of the function, as ``callees.static_value``."""
+        return static_value(node, self.source, self.local)
+
     def location(self, node: ast.AST) -> Location:
         return self.source.location(node)
 
@@ -135,7 +140,7 @@ class StraightLineLowering(abc.ABC):
     def closure(self, template: Template, node: ast.AST) -> ast.expr:
         """A function that is defined inside this one, or around it, as a value with its closure variables."""
         captured = [load(name, node) for name in template.captured]
-        return helper("__hb_closure", [ast.copy_location(self.constant(template), node), *captured], node)
+        return helper("__hb_closure", [located(self.constant(template), node), *captured], node)
 
     # Code
 
@@ -265,26 +270,24 @@ class StraightLineLowering(abc.ABC):
         new = with_parts(node, functools.partial(self._with_sites, is_whole=is_whole))
         if not isinstance(node, ast.Call):
             return new
-        if isinstance(node.func, ast.Name) and is_memoized(
-            static_value(node.func, self.source, self.local), self.source
-        ):
+        if isinstance(node.func, ast.Name) and is_memoized(self.static_value(node.func), self.source):
             function = load("__hb_memoized", node)
-            return ast.copy_location(ast.Call(function, [new.func, *new.args], new.keywords), node)
+            return located(ast.Call(function, [new.func, *new.args], new.keywords), node)
         if not self.may_be_followed(node):
             return new
         is_whole = is_whole or any(is_comprehension(argument) for argument in node.args)
-        if is_whole and is_built_in(static_value(node.func, self.source, self.local)):
+        if is_whole and is_built_in(self.static_value(node.func)):
             return new
-        site = ast.copy_location(self.constant(self.site(node)), node)
+        site = located(self.constant(self.site(node)), node)
         name = "__hb_follow" if self.callees.follows else "__hb_see"
         name = "__hb_follow_in_turns" if self.callees.follows and self.site(node) in self.in_turns else name
         function = load(name, node)
-        return ast.copy_location(ast.Call(function, [site, new.func, *spread(new.args)], new.keywords), node)
+        return located(ast.Call(function, [site, new.func, *spread(new.args)], new.keywords), node)
 
     def may_be_followed(self, node: ast.Call) -> bool:
         if isinstance(node.func, ast.Name) and node.func.id.startswith(HELPER):
             return False
-        value = static_value(node.func, self.source, self.local)
+        value = self.static_value(node.func)
         gives_function = value is functools.partial or differentiates(value)
         return value is MISSING or gives_function or called(value) is not None or is_method_of_base(value)
 
@@ -301,7 +304,7 @@ class StraightLineLowering(abc.ABC):
     def check_once(self, variable: str, name: str, node: ast.expr) -> None:
         """Check that a variable holds no iterator of a lane's length; ``name`` is its name in the error."""
         check = helper("__hb_once", [load(variable, node), self.constant(name)], node)
-        self.primitive([ast.copy_location(ast.Expr(check), node)], [], node, self.source.text(node))
+        self.primitive([located(ast.Expr(check), node)], [], node, self.source.text(node))
 
     def as_variable(self, value: ast.expr, node: ast.AST) -> str:
         """A variable that holds the value of straight-line code; the name itself if the code is a local name."""

@@ -28,7 +28,7 @@ from hlobatch.frontend import by_place, iterators
 from hlobatch.frontend.asked import Asking
 from hlobatch.frontend.assignments import AssignmentLowering, outside
 from hlobatch.frontend.by_kind import for_each_kind
-from hlobatch.frontend.callees import BATCH_MARK, Callee, is_sync, static_value
+from hlobatch.frontend.callees import BATCH_MARK, Callee, is_sync
 from hlobatch.frontend.changes import objects_changed
 from hlobatch.frontend.conditions import called_on_each
 from hlobatch.frontend.effects import has_host_do, speaks
@@ -39,6 +39,7 @@ from hlobatch.frontend.following import Calls
 from hlobatch.frontend.generator_loops import GeneratorLoop
 from hlobatch.frontend.generators import Iterates
 from hlobatch.frontend.loops import ForLowering
+from hlobatch.frontend.nodes import located
 from hlobatch.frontend.patterns import MatchLowering
 from hlobatch.frontend.printing import as_statement
 from hlobatch.frontend.raising import RESULT
@@ -127,7 +128,7 @@ class FunctionLowering(FailingLowering):
     def _check_decorators(self, node: ast.FunctionDef) -> None:
         for decorator in node.decorator_list:
             function = decorator.func if isinstance(decorator, ast.Call) else decorator
-            if not hasattr(static_value(function, self.source, self.local), BATCH_MARK):
+            if not hasattr(self.static_value(function), BATCH_MARK):
                 raise UnsupportedSyntaxError(
                     "a function defined inside has a decorator",
                     self.location(decorator),
@@ -187,7 +188,7 @@ class FunctionLowering(FailingLowering):
             self.call(call, called, self.temporary(DROPPED))
         elif self.changes_growing_part(call):
             self.change_growing_part(call, node)
-        elif self._has_host_do(call):
+        elif has_host_do(self.static_value(call.func)):
             self.blocks.finish()
             self.assign(self.temporary(DROPPED), self.simple(call), node)
         elif self._may_change_its_arguments(call):
@@ -205,7 +206,7 @@ class FunctionLowering(FailingLowering):
     def _without_use(self, node: ast.Expr) -> UnsupportedSyntaxError:
         """The error for an expression that is a statement, and has no effect that a lane can have."""
         function = node.value.func if isinstance(node.value, ast.Call) else None
-        value = MISSING if function is None else static_value(function, self.source, self.local)
+        value = MISSING if function is None else self.static_value(function)
         try:
             refuse_generator(value)
         except UnsupportedSyntaxError as drawn:
@@ -226,11 +227,7 @@ class FunctionLowering(FailingLowering):
         root = root_of(method) if isinstance(method, ast.Attribute) else None
         if not isinstance(method, ast.Attribute) or not isinstance(root, ast.Name):
             return ""
-        return root.id if may_change(static_value(method.value, self.source, self.local)) else ""
-
-    def _has_host_do(self, node: ast.Call) -> bool:
-        """Whether a function of JAX with an effect on the host is called."""
-        return has_host_do(static_value(node.func, self.source, self.local))
+        return root.id if may_change(self.static_value(method.value)) else ""
 
     def _with_default_put(self, call: ast.Call, node: ast.Expr) -> ast.Call:
         """A method call on the result of ``setdefault``, as a call on the item, after the ``setdefault`` is emitted."""
@@ -240,11 +237,11 @@ class FunctionLowering(FailingLowering):
                     return call
                 name = self.temporary()
                 self.assign(name, self.simple(key), node)
-                place = ast.copy_location(ast.Subscript(entries, load(name, key), ast.Load()), put)
-                there = ast.copy_location(ast.Call(put.func, [load(name, key), default], []), put)
-                self.statement(ast.copy_location(ast.Expr(there), node))
-                function = ast.copy_location(ast.Attribute(place, method, ast.Load()), call.func)
-                return ast.copy_location(ast.Call(function, call.args, call.keywords), call)
+                place = located(ast.Subscript(entries, load(name, key), ast.Load()), put)
+                there = located(ast.Call(put.func, [load(name, key), default], []), put)
+                self.statement(located(ast.Expr(there), node))
+                function = located(ast.Attribute(place, method, ast.Load()), call.func)
+                return located(ast.Call(function, call.args, call.keywords), call)
         return call
 
     def _may_change_its_arguments(self, node: ast.Call) -> bool:
@@ -373,7 +370,7 @@ class FunctionLowering(FailingLowering):
                 return lower()
         except HloBatchError as error:
             self.loops, self.tries, self.handled, self.path, self.untested, self._failed, self.drawn = around
-            refused = helper("__hb_refuse", [ast.copy_location(self.constant(error), node)], node)
+            refused = helper("__hb_refuse", [located(self.constant(error), node)], node)
             self.assign(self.temporary(), refused, node)
             return None
 

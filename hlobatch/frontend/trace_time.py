@@ -13,10 +13,9 @@ import ast
 from typing import Any
 
 from hlobatch.diagnostics import UnsupportedSyntaxError
-from hlobatch.frontend.callees import static_value
 from hlobatch.frontend.comprehensions import Comprehension, as_loop, renamed
 from hlobatch.frontend.library import is_built_in
-from hlobatch.frontend.nodes import located
+from hlobatch.frontend.nodes import located, with_fields, with_iterables
 from hlobatch.frontend.reductions import Looped, arguments_of, as_reduction, has_many, reducer
 from hlobatch.frontend.scopes import assigned_in_expressions, read_names, with_parts
 from hlobatch.frontend.syntax import helper, load
@@ -32,8 +31,7 @@ class TraceTimeLowering:
 
     def reduction(self, node: ast.Call, items: ast.GeneratorExp | ast.ListComp) -> ast.expr:
         """A call of a reducer on a comprehension: lowered as a loop if that is needed and possible."""
-        function = static_value(node.func, self.function.source, self.function.local)
-        name = reducer(function, items)
+        name = reducer(self.function.static_value(node.func), items)
         given = None if name is None else arguments_of(node, name)
         assigns = frozenset(assigned_in_expressions(items))
         if name is None or given is None or any(not assigns.isdisjoint(read_names(part)) for part in given.values()):
@@ -64,37 +62,32 @@ class TraceTimeLowering:
 
     def _with_known_ranges(self, node: ast.Call, items: ast.GeneratorExp | ast.ListComp, site: Site) -> ast.Call:
         """A call on a comprehension, in which ranges whose bounds differ between lanes tell that it must be a loop."""
-        generators = []
+
+        def counted(goes_over: ast.expr) -> ast.expr:
+            if not isinstance(goes_over, ast.Call) or self.function.static_value(goes_over.func) is not range:
+                return goes_over
+            where = located(self.function.constant(site), goes_over)
+            return helper("__hb_range", [where, *goes_over.args], goes_over)
+
         if self.function.callees.facts.has(GoesOver):
             items = self._marked(self._with_rows_computed(items), site)
-        for generator in items.generators:
-            goes_over, known = generator.iter, generator
-            if (
-                isinstance(goes_over, ast.Call)
-                and static_value(goes_over.func, self.function.source, self.function.local) is range
-            ):
-                where = ast.copy_location(self.function.constant(site), goes_over)
-                counted = helper("__hb_range", [where, *goes_over.args], goes_over)
-                known = ast.comprehension(generator.target, counted, generator.ifs, generator.is_async)
-            generators.append(known)
-        marked = ast.copy_location(type(items)(items.elt, generators), items)
-        return ast.copy_location(ast.Call(node.func, [marked, *node.args[1:]], node.keywords), node)
+        return with_fields(node, args=[with_iterables(items, counted), *node.args[1:]])
 
     def _goes_over_others(self, node: ast.Call) -> bool:
         """Whether a call iterates over the items of its arguments, as ``zip`` does."""
-        function = static_value(node.func, self.function.source, self.function.local)
+        function = self.function.static_value(node.func)
         starred = any(isinstance(part, ast.Starred) for part in node.args)
         return any(function is known for known in (enumerate, zip, reversed)) and not starred
 
     def _goes_over_arguments(self, node: ast.Call) -> bool:
         """Whether a call returns items made from those of its arguments, which may be growing containers."""
-        is_ours = is_built_in(static_value(node.func, self.function.source, self.function.local))
+        is_ours = is_built_in(self.function.static_value(node.func))
         return self._goes_over_others(node) or (is_ours and not any(isinstance(a, ast.Starred) for a in node.args))
 
     def _goes_over_many(self, items: ast.expr) -> bool:
         """Whether a comprehension iterates over very many numbers from outside of the function."""
         parts = items.args if isinstance(items, ast.Call) and self._goes_over_others(items) else [items]
-        return any(has_many(static_value(part, self.function.source, self.function.local)) for part in parts)
+        return any(has_many(self.function.static_value(part)) for part in parts)
 
     def _marked(self, node: Any, site: Site) -> Any:
         """A comprehension that has to be a loop if the length of an iterable in it differs between lanes.
@@ -108,20 +101,17 @@ class TraceTimeLowering:
 
     def _with_marked_iterables(self, items: Any, site: Site) -> Any:
         """A comprehension whose iterables, not those inside of them, tell that their length differs between lanes."""
-        generators = []
-        for generator in items.generators:
-            where = ast.copy_location(self.function.constant(site), generator.iter)
-            goes_over: ast.expr = generator.iter
-            is_of_others = isinstance(goes_over, ast.Call) and self._goes_over_arguments(goes_over)
-            parts = goes_over.args if isinstance(goes_over, ast.Call) and is_of_others else [goes_over]
-            marked = [helper("__hb_gone_over", [where, part], part) for part in parts]
-            if isinstance(goes_over, ast.Call) and parts is goes_over.args:
-                new = ast.Call(goes_over.func, list(marked), goes_over.keywords)
-                goes_over = ast.copy_location(new, goes_over)
-            else:
-                goes_over = marked[0]
-            generators.append(ast.comprehension(generator.target, goes_over, generator.ifs, generator.is_async))
-        return ast.copy_location(type(items)(**{**dict(ast.iter_fields(items)), "generators": generators}), items)
+
+        def marked(goes_over: ast.expr) -> ast.expr:
+            where = located(self.function.constant(site), goes_over)
+            if isinstance(goes_over, ast.Call) and self._goes_over_arguments(goes_over):
+                return with_fields(goes_over, args=[told(where, part) for part in goes_over.args])
+            return told(where, goes_over)
+
+        def told(where: ast.expr, part: ast.expr) -> ast.expr:
+            return helper("__hb_gone_over", [where, part], part)
+
+        return with_iterables(items, marked)
 
     def lower(self, node: ast.expr) -> ast.expr:
         """Lower a lambda or a comprehension: Python runs it during tracing, unless the program makes a call in it."""
@@ -163,16 +153,12 @@ class TraceTimeLowering:
         calls = (part for part in ast.walk(node) if isinstance(part, (ast.Call, ast.NamedExpr)))
         if any(self._may_have_effect(part) for part in calls):
             return node
-        known = [
-            ast.comprehension(one.target, helper("__hb_in_any_order", [one.iter], one.iter), one.ifs, one.is_async)
-            for one in node.generators
-        ]
-        return located(type(node)(**{**dict(ast.iter_fields(node)), "generators": known}), node)
+        return with_iterables(node, lambda items: helper("__hb_in_any_order", [items], items))
 
     def _may_have_effect(self, node: ast.Call | ast.NamedExpr) -> bool:
         if isinstance(node, ast.NamedExpr):
             return True
-        value = static_value(node.func, self.function.source, self.function.local)
+        value = self.function.static_value(node.func)
         return not any(value is known for known in (abs, divmod, int, len, max, min, range))
 
     def _with_rows_computed(self, node: Any) -> Any:
@@ -182,8 +168,7 @@ class TraceTimeLowering:
             return node
         as_list = located(ast.Call(self.function.constant(list), [first.iter], []), first.iter)
         rows = load(self.function.as_variable(self.function.simple(as_list), first.iter), first.iter)
-        known = ast.comprehension(first.target, rows, first.ifs, first.is_async)
-        return located(type(node)(**{**dict(ast.iter_fields(node)), "generators": [known, *others]}), node)
+        return with_fields(node, generators=[with_fields(first, iter=rows), *others])
 
     def _written_out(self, node: ast.expr, *, grows: bool = False) -> ast.expr:
         """A comprehension lowered as a loop, since the program carries out a call in it. All items are computed first.
@@ -197,7 +182,7 @@ class TraceTimeLowering:
         self.function.statements(as_loop(node, result, self.function.temporary, grows=grows))
         items = load(result, node)
         if isinstance(node, ast.SetComp):
-            return ast.copy_location(ast.Set([ast.copy_location(ast.Starred(items, ast.Load()), node)]), node)
+            return located(ast.Set([located(ast.Starred(items, ast.Load()), node)]), node)
         return items
 
     def _assigning(self, node: ast.expr) -> ast.expr:

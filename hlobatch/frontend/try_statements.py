@@ -211,8 +211,8 @@ class TryLowering:
         numbers = looks_at.of(caught_kinds(node, self.function.source, self.function.local))
         for number in numbers[:-1]:
             this, other = self.function.blocks.name("except"), self.function.blocks.name("not_caught")
-            kind = ast.copy_location(self.function.constant(looks_at.raised[number]), node)
-            failures = ast.copy_location(self.function.constant(self.function.callees.failures), node)
+            kind = located(self.function.constant(looks_at.raised[number]), node)
+            failures = located(self.function.constant(self.function.callees.failures), node)
             test = helper("__hb_caught", [failures, load(kept.failure, node), kind], node)
             self.function.branch_on(test, this, other, node, f"except {looks_at.raised[number].__name__}")
             self.function.blocks.start(this, self.function.location(node))

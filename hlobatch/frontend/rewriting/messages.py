@@ -17,7 +17,7 @@ import functools
 import itertools
 from typing import Any
 
-from hlobatch.frontend.nodes import walk
+from hlobatch.frontend.nodes import located, walk, with_fields
 from hlobatch.frontend.scopes import with_parts
 
 
@@ -77,7 +77,7 @@ def _rewritten(names: frozenset[str], node: Any) -> Any:
         for field, value in ast.iter_fields(node)
         if isinstance(value, list) and value and isinstance(value[0], ast.stmt) and _pairs(value)
     }
-    return ast.copy_location(type(node)(**{**dict(ast.iter_fields(node)), **changed}), node) if changed else node
+    return with_fields(node, **changed) if changed else node
 
 
 def _joined(names: frozenset[str], body: list[ast.stmt]) -> list[ast.stmt]:
@@ -95,5 +95,5 @@ def _with_text(node: Any, text: ast.expr) -> Any:
     """A ``raise`` or ``print`` whose first argument is the text."""
     field = "exc" if isinstance(node, ast.Raise) else "value"
     call = getattr(node, field)
-    call = ast.copy_location(ast.Call(call.func, [text, *call.args[1:]], call.keywords), call)
-    return ast.copy_location(type(node)(**{**dict(ast.iter_fields(node)), field: call}), node)
+    call = located(ast.Call(call.func, [text, *call.args[1:]], call.keywords), call)
+    return with_fields(node, **{field: call})

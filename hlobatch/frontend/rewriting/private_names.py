@@ -17,7 +17,7 @@ import functools
 import types
 from typing import Any, Final
 
-from hlobatch.frontend.nodes import located
+from hlobatch.frontend.nodes import located, with_fields
 from hlobatch.frontend.scopes import with_parts
 
 
@@ -58,4 +58,4 @@ def _renamed(prefix: str, node: Any) -> Any:
     name = field and getattr(copy, field)
     if field is None or not name or not name.startswith("__") or name.endswith("__"):
         return copy
-    return located(type(copy)(**{**dict(ast.iter_fields(copy)), field: prefix + name}), copy)
+    return with_fields(copy, **{field: prefix + name})
