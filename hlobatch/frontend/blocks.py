@@ -87,6 +87,10 @@ class BlockBuilder:
         self.blocks.append(block)
         self._open = None
 
+    def is_reached(self, name: str) -> bool:
+        """Whether a block so far goes to one of this name."""
+        return any(name in block.terminator.successors for block in self.blocks)
+
     def returns(self, but: str) -> bool:
         """Whether some reachable block other than ``but`` returns from the function."""
         known, pending = {block.name: block for block in self.blocks}, [self.blocks[0].name]

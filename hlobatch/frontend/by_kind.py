@@ -21,8 +21,8 @@ from typing import Any, Final
 
 from hlobatch.diagnostics import HloBatchError, UnsupportedSyntaxError
 from hlobatch.frontend.failing_statements import FailingLowering
-from hlobatch.frontend.nodes import children, located, walk, with_fields
-from hlobatch.frontend.scopes import with_parts
+from hlobatch.frontend.nodes import all_arguments, children, located, walk, with_fields
+from hlobatch.frontend.scopes import bound_by_match, with_parts
 from hlobatch.frontend.straight_line import TEMPORARY, WHOLE
 from hlobatch.frontend.syntax import assigned, helper, literal, load
 from hlobatch.ir.names import of_one_kind
@@ -126,7 +126,7 @@ class _Copies:
         match self.node:
             case ast.While():
                 self.lowering.statements([self._with_test_inside(self.node)])
-            case ast.Match(subject) if not isinstance(subject, ast.Name) or subject.id in _bound_by(self.node):
+            case ast.Match(subject) if not isinstance(subject, ast.Name) or subject.id in bound_by_match(self.node):
                 self._with_variables([subject])
             case _ if known:
                 self._split(*known[0])
@@ -256,9 +256,9 @@ def _operands(node: ast.expr) -> list[ast.expr]:
             return [value]
         case ast.Subscript(value, index):
             return [value, index]
-        case ast.Call(function, arguments, keywords):
+        case ast.Call(function):
             own = [function.value] if isinstance(function, ast.Attribute) else []
-            return [*own, *arguments, *(keyword.value for keyword in keywords)]
+            return [*own, *all_arguments(node)]
         case ast.BinOp(left, _, right):
             return [left, right]
         case ast.Compare(left, [_], [right]):
@@ -312,13 +312,6 @@ def _is_iterable_of(node: ast.AST, operand: ast.expr) -> bool:
     """Whether an operand is in the first iterable of a comprehension, which Python evaluates before all else."""
     generators: list[ast.comprehension] = getattr(node, "generators", [])
     return bool(generators) and any(operand is part for part in walk(generators[0].iter))
-
-
-def _bound_by(node: ast.Match) -> set[str]:
-    """The names to which the patterns and guards of a ``match`` assign."""
-    parts = [part for case in node.cases for part in (*walk(case.pattern), *(walk(case.guard) if case.guard else ()))]
-    walrus = {part.target.id for part in parts if isinstance(part, ast.NamedExpr)}
-    return walrus.union(name for part in parts if (name := getattr(part, "name", None) or getattr(part, "rest", None)))
 
 
 def _leaving(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:

@@ -22,8 +22,8 @@ from typing import Any, Final
 
 from hlobatch.analysis.aliases import AnotherName
 from hlobatch.frontend.changes import rebinding
-from hlobatch.frontend.nodes import located, prefixes
-from hlobatch.frontend.scopes import root_of, stored_names, target_names, with_parts
+from hlobatch.frontend.nodes import all_arguments, located, prefixes
+from hlobatch.frontend.scopes import dump_as_read, is_path, root_of, stored_names, target_names, with_parts
 from hlobatch.frontend.straight_line import StraightLineLowering
 from hlobatch.frontend.syntax import helper, load
 from hlobatch.values.facts import of_code
@@ -69,9 +69,9 @@ def _counted(loop: ast.For, number: str, count: str, body: list[ast.stmt]) -> as
 
     counted, turns = located(ast.Name(number, ast.Store()), loop.target), called("range", load(count, loop.iter))
     match loop.target, loop.iter:
-        case ast.Name(), path if _is_path(path):
+        case ast.Name(), path if is_path(path):
             return _loop(loop, counted, turns, [stored(loop.target, _item(path, number)), *body])
-        case ast.Tuple([place, ast.Name() as name]), ast.Call(_, [path], []) if _is_path(path):
+        case ast.Tuple([place, ast.Name() as name]), ast.Call(_, [path], []) if is_path(path):
             given = [stored(place, load(number, place)), stored(name, _item(path, number))]
             return _loop(loop, counted, turns, [*given, *body])
     target = located(ast.Tuple([counted, loop.target], ast.Store()), loop.target)
@@ -186,7 +186,7 @@ def written_out(
     """
     root = root_of(place)
     parts = [part for statement in body for part in ast.walk(statement)]
-    if not isinstance(root, ast.Name) or not lowering.is_own(root.id) or not _is_path(place):
+    if not isinstance(root, ast.Name) or not lowering.is_own(root.id) or not is_path(place):
         return None
     if root.id in lowering.callee.source.signature.parameters and rebinding(lowering.source.node, root.id) is not None:
         return None
@@ -199,14 +199,6 @@ def written_out(
         return None
     lowering.changes_own(root.id)
     return [_with_place(statement, variable, place) for statement in body]
-
-
-def _is_path(node: ast.expr) -> bool:
-    return isinstance(node, ast.Name) or (
-        isinstance(node, _PARTS)
-        and (isinstance(node, ast.Attribute) or isinstance(node.slice, (ast.Name, ast.Constant)))
-        and _is_path(node.value)
-    )
 
 
 def _mentions(node: ast.AST, names: set[str]) -> bool:
@@ -237,7 +229,7 @@ def _may_move(lowering: StraightLineLowering, place: ast.expr, named: set[str], 
         if isinstance(part, ast.Name) and part.id in seen:
             return True
         if isinstance(part, _PARTS) and not isinstance(part.ctx, ast.Load):
-            whole = ast.dump(part).replace("ctx=Store()", "ctx=Load()").replace("ctx=Del()", "ctx=Load()")
+            whole = dump_as_read(part)
             if whole in {*held, ast.dump(place)} or (isinstance(part, ast.Subscript) and ast.dump(part.value) in held):
                 return True
         if isinstance(part, ast.Call) and any(ast.dump(one) in held for one in _given(part)):
@@ -248,7 +240,7 @@ def _may_move(lowering: StraightLineLowering, place: ast.expr, named: set[str], 
 
 
 def _given(call: ast.Call) -> Iterator[ast.expr]:
-    for argument in (*call.args, *(keyword.value for keyword in call.keywords)):
+    for argument in all_arguments(call):
         yield argument.value if isinstance(argument, ast.Starred) else argument
     if isinstance(call.func, ast.Attribute):
         yield call.func.value

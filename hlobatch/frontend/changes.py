@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from hlobatch.frontend.nodes import children, walk
-from hlobatch.frontend.scopes import own_parts, places_in, root_of, target_names
+from hlobatch.frontend.nodes import children, walk, walk_all
+from hlobatch.frontend.scopes import own_parts, parameters, places_in, root_of, target_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +38,15 @@ class GivesBack:
     """The fact that the program has a call of a function that changes its arguments, so that it returns them."""
 
 
-def changes_of(node: ast.FunctionDef, *, inside: bool = False) -> Mapping[str, ast.expr]:
-    """The names whose values a function's statements change in part, each with the first target that does.
+def changes_of(body: Iterable[ast.stmt], *, inside: bool = False) -> Mapping[str, ast.expr]:
+    """The names whose values statements change in part, each with the first target that does.
 
     Args:
-        node: The definition.
-        inside: Whether to include the statements of functions that are defined inside it.
+        body: The statements.
+        inside: Whether to include the statements of functions that are defined by them.
     """
     places: dict[str, ast.expr] = {}
-    for target in _targets(node.body, inside=inside):
+    for target in _targets(body, inside=inside):
         for part in places_in(target):
             root = root_of(part)
             if isinstance(root, ast.Name):
@@ -60,10 +60,9 @@ def changed_parameters(node: ast.FunctionDef) -> Mapping[str, ast.expr]:
 
     A parameter that is first bound to another object, as in ``items = list(items)``, is not among them.
     """
-    arguments = node.args
     own = {name for statement in _before_changes(node) for name in _bound_by(statement)}
-    names = {a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)} - own
-    return {name: part for name, part in changes_of(node).items() if name in names}
+    names = set(parameters(node)) - own
+    return {name: part for name, part in changes_of(node.body).items() if name in names}
 
 
 _METHODS: Final = frozenset(
@@ -88,7 +87,7 @@ def is_change(node: ast.AST) -> bool:
 def changed_by_methods(body: Sequence[ast.stmt]) -> frozenset[str]:
     """The names whose values straight-line code changes by methods that always do so."""
     found = set[str]()
-    for node in (part for statement in body for part in walk(statement)):
+    for node in walk_all(body):
         match node:
             case ast.Call(ast.Attribute(value, method)) if method in _METHODS:
                 root = root_of(value)
@@ -107,8 +106,7 @@ def objects_changed(node: ast.FunctionDef) -> list[str]:
             root = root_of(part)
             if isinstance(step, ast.Attribute) and isinstance(root, ast.Name):
                 found[root.id] = None
-    arguments = node.args
-    names = {a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
+    names = parameters(node)
     return [name for name in found if name in names]
 
 
@@ -135,7 +133,7 @@ def _bound_by(node: ast.AST) -> list[str]:
     return []
 
 
-def _targets(body: list[ast.stmt], *, inside: bool) -> Iterator[ast.expr]:
+def _targets(body: Iterable[ast.stmt], *, inside: bool) -> Iterator[ast.expr]:
     """The targets of assignments in statements, at any depth of control."""
     for statement in body:
         for node in walk(statement) if inside else own_parts(statement):

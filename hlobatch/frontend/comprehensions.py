@@ -17,12 +17,11 @@ import ast
 import copy
 from collections.abc import Callable, Mapping, Sequence
 
-from hlobatch.frontend.nodes import located
+from hlobatch.frontend.nodes import Comprehension, located
 from hlobatch.frontend.scopes import target_names
 from hlobatch.frontend.written import Part, written
 from hlobatch.ir.names import AT_PLACE
 
-Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 _Loop = tuple[ast.expr, ast.expr, list[ast.expr]]
 """The target of a loop, its iterable, and the conditions under which its body runs."""
 

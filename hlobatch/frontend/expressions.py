@@ -30,7 +30,7 @@ from hlobatch.frontend.following import Calls, called, is_generator
 from hlobatch.frontend.lazy import LAZY
 from hlobatch.frontend.library import changed_by, is_built_in
 from hlobatch.frontend.nested import unnamed_function
-from hlobatch.frontend.nodes import Tree, located, prefixes, walk
+from hlobatch.frontend.nodes import Tree, all_arguments, located, prefixes, walk
 from hlobatch.frontend.operands import operands_of, with_operands
 from hlobatch.frontend.places import changed
 from hlobatch.frontend.printing import PrintLowering
@@ -203,7 +203,7 @@ class ExpressionLowering(WholeLowering):
 
     def _step(self, node: ast.Call) -> ast.expr:
         """A call that changes an object, with its operands computed before it."""
-        parts = [*node.args, *(keyword.value for keyword in node.keywords)]
+        parts = all_arguments(node)
         operands = iter([self._given(operand) for operand in self.evaluated_in_order(parts)])
         arguments = [next(operands) for _ in node.args]
         keywords = [located(ast.keyword(k.arg, next(operands)), k) for k in node.keywords]
@@ -342,7 +342,8 @@ class ExpressionLowering(WholeLowering):
                 found.update(one.callee.changed)
                 found.update(name for name in one.callee.changes if name in one.callee.captured)
             if is_change(node) or self.changes_argument(node) or (one is not None and one.callee.changes):
-                found.update(root.id for root in _roots(node) if isinstance(root, ast.Name))
+                roots = (root_of(given) for given in (*all_arguments(node), node.func))
+                found.update(root.id for root in roots if isinstance(root, ast.Name))
         for inner in (inner for inner in walk(part) if isinstance(inner, ast.expr)):
             if (special := self.implicit_call(inner)) is not None:  # the method may change its object
                 found.update(root.id for operand in special[1] if isinstance(root := root_of(operand), ast.Name))
@@ -497,11 +498,6 @@ class ExpressionLowering(WholeLowering):
     def call(self, node: ast.Call, called: Called, result: str) -> str:
         """Emit a call of a function of the program; returns the name of the variable that receives its result."""
         return CallLowering(self).lower(self._with_items(node), called, result)
-
-
-def _roots(node: ast.Call) -> Iterator[ast.expr]:
-    """The roots of a call's arguments, and of the called expression."""
-    return (root_of(part) for part in (*node.args, *(k.value for k in node.keywords), node.func))
 
 
 def _returned(node: ast.FunctionDef) -> ast.expr | None:

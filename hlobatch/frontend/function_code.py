@@ -15,8 +15,8 @@ from typing import Any, Final
 
 from hlobatch.diagnostics import HloBatchError
 from hlobatch.frontend.handlers import caught_kinds, drops_exceptions
-from hlobatch.frontend.meanings import Meanings, comprehension_in_known_order, is_comprehension
-from hlobatch.frontend.nodes import located
+from hlobatch.frontend.meanings import Meanings, comprehension_in_known_order
+from hlobatch.frontend.nodes import Comprehension, located
 from hlobatch.frontend.primitives import HELPERS
 from hlobatch.frontend.rewriting.recompiled import recompiled
 from hlobatch.frontend.scopes import HELPER, local_names, with_parts
@@ -64,7 +64,9 @@ class _Meanings(Meanings):
 
     def _call(self, node: ast.Call, written: ast.Call) -> ast.expr:
         match node:
-            case ast.Call(ast.Name(name), [argument, *_]) if is_comprehension(argument) and self._is_builtin(name):
+            case ast.Call(ast.Name(name), [argument, *_]) if isinstance(argument, Comprehension) and self._is_builtin(
+                name
+            ):
                 return node
         return super()._call(node, written)
 
@@ -74,7 +76,7 @@ class _Meanings(Meanings):
 
 def _gone_over(node: Any, written: Any) -> Any:
     """A node, of which ``written`` is the original, that refuses to go over a dict whose keys are in no known order."""
-    if is_comprehension(node) and not isinstance(node, ast.SetComp):
+    if isinstance(node, Comprehension) and not isinstance(node, ast.SetComp):
         return comprehension_in_known_order(node)
     match node:
         case ast.For(_, items) | ast.Assign([ast.Tuple() | ast.List()], items) if not _is_written_as_no_dict(items):

@@ -27,7 +27,7 @@ from hlobatch.frontend.failing_statements import FailingLowering
 from hlobatch.frontend.following import Calls
 from hlobatch.frontend.lazy import LAZY
 from hlobatch.frontend.nested import Template
-from hlobatch.frontend.nodes import located, walk
+from hlobatch.frontend.nodes import located, walk, walk_all
 from hlobatch.frontend.program_calls import CallLowering, is_starred
 from hlobatch.frontend.rewriting.generators import WithBody, with_names
 from hlobatch.frontend.scopes import local_names, read_names, stored_names
@@ -46,10 +46,9 @@ _RECURSION: Final = "write a function that appends the items to a list that it i
 def takes_turns(lowering: ExpressionLowering, loop: ast.For, iterable: ast.expr) -> bool:
     """Whether the body of a loop may change an object, or a variable that an inner function in the iterable reads."""
     around = {n for read in read_names(iterable) if read in lowering.scope for n in lowering.scope[read].captured}
-    body = ast.FunctionDef("", ast.arguments([], [], None, [], [], None, []), loop.body, [], None)
-    if changes_of(body) or changed_by_methods(loop.body) or not around.isdisjoint(stored_names(loop)):
+    if changes_of(loop.body) or changed_by_methods(loop.body) or not around.isdisjoint(stored_names(loop)):
         return True
-    calls = (part for statement in loop.body for part in walk(statement) if isinstance(part, ast.Call))
+    calls = (part for part in walk_all(loop.body) if isinstance(part, ast.Call))
     return any(lowering.static_value(call.func) not in HARMLESS for call in calls)
 
 
@@ -132,7 +131,7 @@ class GeneratorLoop:
             lowering.statement(assigned(name, value, value))
         for name in objects_changed(new):
             lowering.assign(name, helper("__hb_own", [load(name, self.node.iter)], self.node.iter), self.node.iter)
-        for name in changes_of(new):
+        for name in changes_of(new.body):
             lowering.changes_own(name)
 
     def _means_the_same(self, name: str, parameter: str) -> bool:

@@ -22,6 +22,7 @@ from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.frontend.changes import changed_by_methods, changed_parameters
 from hlobatch.frontend.lane_numbers import parts
 from hlobatch.frontend.nested import Closure
+from hlobatch.frontend.scopes import positional
 from hlobatch.frontend.source import read_source
 from hlobatch.ir.growing import KINDS, Growing
 from hlobatch.ir.value import Collection
@@ -126,8 +127,7 @@ def _changed_by_call(called: Any, given: Sequence[ast.expr]) -> Iterator[str]:
 
 def _parameters(function: types.FunctionType) -> Sequence[str]:
     """The positional parameters of a function of the prelude."""
-    arguments = read_source(function).node.args
-    return [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
+    return positional(read_source(function).node)
 
 
 def check_grows(called: Any, own: types.FunctionType, args: Sequence[Any]) -> None:

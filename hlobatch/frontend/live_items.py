@@ -19,13 +19,13 @@ import dis
 import enum
 import functools
 import types
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from hlobatch.frontend.changes import is_change
 from hlobatch.frontend.nested import Template
-from hlobatch.frontend.nodes import prefixes, walk
-from hlobatch.frontend.scopes import root_of, stored_names
+from hlobatch.frontend.nodes import all_arguments, prefixes, walk, walk_all
+from hlobatch.frontend.scopes import dump_as_read, is_path, root_of, stored_names
 
 VIEWS: Final = ("items", "keys", "values")
 """Methods of dicts that return views, which show later changes of the dict."""
@@ -73,7 +73,7 @@ def how_seen(
         by_calls: Whether callees that get the variable may change it.
     """
     root = root_of(node)
-    if not isinstance(root, ast.Name) or root.id not in local or not _is_path(node):
+    if not isinstance(root, ast.Name) or root.id not in local or not is_path(node):
         return Seen.ONCE
     bound = stored_names(loop).union(*(template.bound for template in scope.values()))
     is_bound = not bound.isdisjoint(part.id for part in walk(node) if isinstance(part, ast.Name))
@@ -102,34 +102,27 @@ def may_change(node: ast.expr, loop: ast.For, scope: Mapping[str, Template]) -> 
     if not isinstance(node, ast.Name):
         return True
     called = {name for name, template in scope.items() if node.id in template.captured}
-    reads = {id(part.value) for part in _inside(loop) if isinstance(part, ast.Subscript) and not _is_store(part)}
-    for part in _inside(loop):
+    reads = {id(part.value) for part in walk_all(loop.body) if isinstance(part, ast.Subscript) and not _is_store(part)}
+    for part in walk_all(loop.body):
         if isinstance(part, ast.Name) and (part.id in called or (part.id == node.id and id(part) not in reads)):
             return True
     return False
 
 
-def _is_path(node: ast.expr) -> bool:
-    """Whether an expression is a variable, or attributes and items of one at keys that are variables or constants."""
-    while isinstance(node, (ast.Attribute, ast.Subscript)):
-        if isinstance(node, ast.Subscript) and not isinstance(node.slice, (ast.Name, ast.Constant)):
-            return False
-        node = node.value
-    return isinstance(node, ast.Name)
-
-
 def _is_bound_anew(path: ast.expr, loop: ast.For) -> bool:
     """Whether the body of a loop assigns to an attribute or an item."""
     whole = ast.dump(path)
-    places = (part for part in _inside(loop) if isinstance(part, (ast.Attribute, ast.Subscript)) and _is_store(part))
-    return any(_dump(place) == whole for place in places)
+    places = (
+        part for part in walk_all(loop.body) if isinstance(part, (ast.Attribute, ast.Subscript)) and _is_store(part)
+    )
+    return any(dump_as_read(place) == whole for place in places)
 
 
 def _calls_others(path: ast.expr, loop: ast.For, variable: str) -> bool:
     """Whether the body of a loop passes a variable to calls, other than of methods of the part ``path``."""
     whole = ast.dump(path)
-    calls = (part for part in _inside(loop) if isinstance(part, ast.Call) and _is_given(part, variable))
-    return any(not isinstance(call.func, ast.Attribute) or _dump(call.func.value) != whole for call in calls)
+    calls = (part for part in walk_all(loop.body) if isinstance(part, ast.Call) and _is_given(part, variable))
+    return any(not isinstance(call.func, ast.Attribute) or dump_as_read(call.func.value) != whole for call in calls)
 
 
 def _is_changed(path: ast.expr, loop: ast.For, variable: str) -> bool:
@@ -141,7 +134,7 @@ def _is_changed(path: ast.expr, loop: ast.For, variable: str) -> bool:
         variable: The variable, if callees that get it, or a part of it, may change it; else empty.
     """
     whole = ast.dump(path)
-    for part in _inside(loop):
+    for part in walk_all(loop.body):
         is_place = isinstance(part, (ast.Attribute, ast.Subscript)) and _is_store(part)
         if isinstance(part, ast.Call) and _is_given(part, variable):
             return True
@@ -149,7 +142,7 @@ def _is_changed(path: ast.expr, loop: ast.For, variable: str) -> bool:
             place: ast.expr | None = part.func
         else:
             place = part if is_place and isinstance(part, (ast.Attribute, ast.Subscript)) else None
-        if place is not None and any(_dump(step) == whole for step in prefixes(place)):
+        if place is not None and any(dump_as_read(step) == whole for step in prefixes(place)):
             return True
     return False
 
@@ -159,7 +152,7 @@ def may_take_out(node: ast.expr, loop: ast.For, scope: Mapping[str, Template]) -
     root = root_of(node)
     variable = root.id if isinstance(root, ast.Name) else ""
     called = {name for name, template in scope.items() if variable in template.captured}
-    for part in _inside(loop):
+    for part in walk_all(loop.body):
         if isinstance(part, ast.Delete) or (isinstance(part, ast.Name) and part.id in called):
             return True
         if isinstance(part, ast.Call) and _is_given(part, variable) and not _keeps_keys(part):
@@ -177,20 +170,12 @@ _KEEPING: Final = frozenset({*VIEWS, "append", "get", "setdefault", "update"})
 
 def _is_given(call: ast.Call, variable: str) -> bool:
     """Whether a variable, or a part of it, is an argument or the receiver of a call."""
-    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    given = all_arguments(call)
     if isinstance(call.func, ast.Attribute):
         given.append(call.func.value)
     roots = map(root_of, given)
     return any(isinstance(root, ast.Name) and root.id == variable for root in roots)
 
 
-def _dump(node: ast.expr) -> str:
-    return ast.dump(node).replace("ctx=Store()", "ctx=Load()").replace("ctx=Del()", "ctx=Load()")
-
-
 def _is_store(node: ast.Attribute | ast.Subscript) -> bool:
     return isinstance(node.ctx, (ast.Store, ast.Del))
-
-
-def _inside(loop: ast.For) -> Iterator[ast.AST]:
-    return (part for statement in loop.body for part in walk(statement))

@@ -26,7 +26,7 @@ from hlobatch.frontend.failing_statements import FailingLowering
 from hlobatch.frontend.following import MAKE, called
 from hlobatch.frontend.generator_loops import takes_turns
 from hlobatch.frontend.live_items import Seen, how_seen, may_change, may_take_out, view_of
-from hlobatch.frontend.nodes import located, walk
+from hlobatch.frontend.nodes import located, walk, walk_all
 from hlobatch.frontend.read_in_turn import Read, read_in_turn, refused
 from hlobatch.frontend.scopes import HELPER, target_names
 from hlobatch.frontend.source import MISSING
@@ -111,7 +111,7 @@ class ForLowering:
         inside = len(lowering.loops) > len(lowering.path)
         leaves: tuple[type[ast.stmt], ...] = (ast.While, ast.For, ast.Try, ast.With)
         leaves = (*leaves, ast.Break, ast.Continue, ast.Return, ast.Raise) if inside else leaves
-        for part in (part for statement in self.node.body for part in walk(statement)):
+        for part in walk_all(self.node.body):
             if isinstance(part, leaves) or (isinstance(part, ast.Call) and self._may_be_users(part.func)):
                 return False
         return True
@@ -235,7 +235,7 @@ class ForLowering:
 
     def _reaches(self, block: str) -> bool:
         """Whether control can reach ``block``: it falls through to it from here, or a block so far jumps to it."""
-        return self.blocks.is_open or any(block in b.terminator.successors for b in self.blocks.blocks)
+        return self.blocks.is_open or self.blocks.is_reached(block)
 
     def _surely_turns(self, node: ast.expr) -> bool:
         """Whether a range surely has an item, so that the test before the first turn is not needed."""

@@ -31,7 +31,7 @@ from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend import members
 from hlobatch.frontend.callees import static_value
 from hlobatch.frontend.calls import has_meaning
-from hlobatch.frontend.nodes import located, with_fields, with_iterables
+from hlobatch.frontend.nodes import Comprehension, located, with_fields, with_iterables
 from hlobatch.frontend.operators import BINARY, COMPARISONS, UNARY
 from hlobatch.frontend.scopes import HELPER, target_names, with_parts
 from hlobatch.frontend.source import MISSING, Source
@@ -45,7 +45,6 @@ _COMPARISONS: Final[dict[type[ast.cmpop], str]] = {
     ast.IsNot: "is_not",
 }
 """Comparisons, named as in ``operator``, ``in`` and ``not_in`` excepted."""
-_COMPREHENSIONS: Final = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _GO_OVER_POSSIBLE: Final = (
     *(sum, any, all, min, max, len, sorted, list, tuple, set, collections.deque, collections.Counter),
     *(math.fsum, math.prod),
@@ -126,7 +125,7 @@ class Meanings:
         """The rewriting inside a lambda or a comprehension, which has variables of its own."""
         if isinstance(node, ast.Lambda):
             names = [a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)]
-        elif isinstance(node, _COMPREHENSIONS):
+        elif isinstance(node, Comprehension):
             names = [name for generator in node.generators for name in target_names(generator.target)]
         else:
             return self
@@ -136,7 +135,7 @@ class Meanings:
         """A node with all its parts rewritten; the node itself if nothing changes."""
         inner = self._within(node)
         copy = with_parts(node, inner._rewritten)
-        if isinstance(node, _COMPREHENSIONS):
+        if isinstance(node, Comprehension):
             copy = copy if isinstance(node, ast.SetComp) else comprehension_in_known_order(copy)
             has_ifs = any(generator.ifs for generator in node.generators)
             if isinstance(node, (ast.SetComp, ast.DictComp)):
@@ -329,11 +328,6 @@ def _later(value: ast.expr) -> ast.expr:
     """An expression as a lambda, to be evaluated when its value is needed."""
     nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
     return located(ast.Lambda(nothing, value), value)
-
-
-def is_comprehension(node: ast.expr) -> bool:
-    """Whether an expression is a comprehension or a generator expression."""
-    return isinstance(node, _COMPREHENSIONS)
 
 
 def _is_written_out(index: ast.expr | None) -> bool:

@@ -237,7 +237,7 @@ class _Part:
     @property
     def assigns(self) -> list[str]:
         """The closure variables that it, or a function inside it, assigns or changes in part."""
-        return [*self.bound, *(name for name in changes_of(self.definition, inside=True) if name in self.captured)]
+        return [*self.bound, *(name for name in changes_of(self.definition.body, inside=True) if name in self.captured)]
 
     @property
     def defaults(self) -> dict[str, ast.expr]:

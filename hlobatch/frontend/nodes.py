@@ -6,7 +6,7 @@ All other frontend modules that handle syntax may import it; it imports none of 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, TypeVar
 
 Tree = TypeVar("Tree", bound=ast.AST)
@@ -31,6 +31,7 @@ def prefixes(place: ast.expr) -> Iterator[ast.expr]:
         yield place
 
 
+Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 _NO_NODES: Final = frozenset({"id", "ctx", "attr", "arg", "kind", "type_comment", "op", "ops"})
 
 
@@ -51,6 +52,16 @@ def walk(node: ast.AST) -> list[ast.AST]:
     for part in found:  # ``found`` grows in the loop
         found += children(part)
     return found
+
+
+def walk_all(body: Iterable[ast.AST]) -> list[ast.AST]:
+    """All nodes in some statements, one statement after the other."""
+    return [part for statement in body for part in walk(statement)]
+
+
+def all_arguments(call: ast.Call) -> list[ast.expr]:
+    """The arguments of a call, positional ones and then those by keyword."""
+    return [*call.args, *(keyword.value for keyword in call.keywords)]
 
 
 def located(new: Tree, old: ast.AST) -> Tree:

@@ -20,9 +20,9 @@ import ast
 from collections.abc import Sequence
 
 from hlobatch.diagnostics import Location
-from hlobatch.frontend.blocks import BlockBuilder
 from hlobatch.frontend.expressions import ExpressionLowering
 from hlobatch.frontend.nodes import located
+from hlobatch.frontend.scopes import bound_by_match
 from hlobatch.frontend.syntax import helper, literal, load
 from hlobatch.ir.ops import GotoOp
 
@@ -52,7 +52,7 @@ class MatchLowering:
             self.lowering.statements(case.body)
             reached |= blocks.is_open
             blocks.end(GotoOp(after, location=self._location(node)))
-            if not _is_reached(blocks, following):
+            if not blocks.is_reached(following):
                 break
             blocks.start(following, self._location(case.pattern))
         else:
@@ -67,7 +67,7 @@ class MatchLowering:
         """The subject, evaluated once, in a variable that no pattern or guard assigns."""
         value = self.lowering.simple(self.node.subject)
         name = self.lowering.as_variable(value, self.node.subject)
-        if isinstance(value, ast.Name) and name == value.id and name in _assigned(self.node):
+        if isinstance(value, ast.Name) and name == value.id and name in bound_by_match(self.node):
             name = self.lowering.temporary()
             self.lowering.assign(name, value, self.node.subject)
         return load(name, self.node.subject)
@@ -170,10 +170,6 @@ class MatchLowering:
             self._part(part, _question("__hb_attribute", part, subject, kind, attribute), otherwise)
 
 
-def _is_reached(blocks: BlockBuilder, name: str) -> bool:
-    return any(name in block.terminator.successors for block in blocks.blocks)
-
-
 def _captures(pattern: ast.pattern) -> list[str]:
     """The names that a pattern binds, each once."""
     found = dict[str, None]()
@@ -182,13 +178,6 @@ def _captures(pattern: ast.pattern) -> list[str]:
         if name is not None and isinstance(part, (ast.MatchAs, ast.MatchStar, ast.MatchMapping)):
             found[name] = None
     return list(found)
-
-
-def _assigned(node: ast.Match) -> set[str]:
-    """The names that patterns and guards of a ``match`` may assign to."""
-    guards = [part for case in node.cases if case.guard is not None for part in ast.walk(case.guard)]
-    walrus = {part.target.id for part in guards if isinstance(part, ast.NamedExpr)}
-    return walrus.union(*(_captures(case.pattern) for case in node.cases))
 
 
 def _capture(name: str | None) -> str:

@@ -51,7 +51,7 @@ from hlobatch.frontend import (
 from hlobatch.frontend.dict_order import in_known_order
 from hlobatch.frontend.lane_numbers import as_number
 from hlobatch.frontend.lane_slices import slice_of
-from hlobatch.frontend.nodes import located, walk
+from hlobatch.frontend.nodes import located, walk, walk_all
 from hlobatch.frontend.rewriting.memoized import memoized
 from hlobatch.frontend.source import MISSING, ONE_AT_A_TIME, Source
 from hlobatch.frontend.syntax import assigned, helper
@@ -202,7 +202,7 @@ def compile_primitive(
         outputs: Names returned.
         constants: Objects bound to names that appear in ``body``.
     """
-    nodes = [node for statement in body for node in walk(statement)]
+    nodes = walk_all(body)
     named = {node.id for node in nodes if isinstance(node, ast.Name)}.difference(inputs)
     around = {name: source.resolve(name) for name in source.free_names if name in named}
     bound = {name: value for name, value in around.items() if value is not MISSING}

@@ -21,7 +21,7 @@ from typing import Any, Final
 from hlobatch.diagnostics import UNKNOWN, Location, UnsupportedSyntaxError
 from hlobatch.frontend.changes import changed_by_methods, changes_of
 from hlobatch.frontend.nested import Template
-from hlobatch.frontend.nodes import walk
+from hlobatch.frontend.nodes import walk, walk_all
 from hlobatch.frontend.scopes import read_names, root_of, stored_names, target_names
 from hlobatch.frontend.source import MISSING
 
@@ -162,9 +162,8 @@ def _is_slice(node: ast.expr) -> bool:
 
 def _changed(loop: ast.For, names: Iterable[str]) -> set[str]:
     """Those of the names whose values the body changes in place."""
-    body = ast.FunctionDef("", ast.arguments([], [], None, [], [], None, []), loop.body, [], None)
-    changed = {*changes_of(body), *changed_by_methods(loop.body)}
-    for part in (part for statement in loop.body for part in walk(statement)):
+    changed = {*changes_of(loop.body), *changed_by_methods(loop.body)}
+    for part in walk_all(loop.body):
         match part:
             case ast.Call(ast.Attribute(ast.Name(name), method)) if method not in _READERS:
                 changed.add(name)
@@ -174,7 +173,7 @@ def _changed(loop: ast.For, names: Iterable[str]) -> set[str]:
 def _bound(loop: ast.For, scope: Mapping[str, Template]) -> set[str]:
     """The variables that a turn assigns, itself or by functions that are defined around the loop."""
     bound = set(target_names(loop.target)).union(*map(stored_names, loop.body))
-    for part in (part for statement in loop.body for part in walk(statement)):
+    for part in walk_all(loop.body):
         if isinstance(part, ast.Name) and part.id in scope:
             bound |= scope[part.id].bound
     return bound

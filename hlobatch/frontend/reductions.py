@@ -22,9 +22,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 from hlobatch._jax import is_tracer
-from hlobatch.frontend.comprehensions import Comprehension, loops_of, nested, placed, renamed
+from hlobatch.frontend.comprehensions import loops_of, nested, placed, renamed
 from hlobatch.frontend.iteration import is_long, length
 from hlobatch.frontend.lane_numbers import differs
+from hlobatch.frontend.nodes import Comprehension
 from hlobatch.frontend.written import Part, written
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.value import Collection

@@ -11,7 +11,7 @@ import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
-from hlobatch.frontend.nodes import FIELDS, Tree, children, walk, with_fields
+from hlobatch.frontend.nodes import FIELDS, Comprehension, Tree, children, walk, with_fields
 
 HELPER: Final = "__hb_"
 """Prefix of the names by which compiled code refers to objects of the frontend."""
@@ -46,6 +46,20 @@ def root_of(node: ast.expr) -> ast.expr:
     return node
 
 
+def is_path(node: ast.expr) -> bool:
+    """Whether an expression is a variable, or attributes and items of one at keys that are variables or constants."""
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        if isinstance(node, ast.Subscript) and not isinstance(node.slice, (ast.Name, ast.Constant)):
+            return False
+        node = node.value
+    return isinstance(node, ast.Name)
+
+
+def dump_as_read(node: ast.expr) -> str:
+    """A text of an expression by which places are compared, whether they are read, assigned or deleted."""
+    return ast.dump(node).replace("ctx=Store()", "ctx=Load()").replace("ctx=Del()", "ctx=Load()")
+
+
 def own_parts(node: ast.AST) -> Iterator[ast.AST]:
     """A node and its descendants, in order, except those inside functions and classes in it."""
     pending = [node]  # not recursive, since a chain of `elif`s may be long
@@ -73,12 +87,26 @@ def with_parts(node: Tree, changed: Callable[[Any], Any]) -> Tree:
 
 def local_names(node: ast.FunctionDef) -> frozenset[str]:
     """Parameters and assigned names of a function, those declared ``global`` excepted."""
-    arguments = node.args
-    starred = (a for a in (arguments.vararg, arguments.kwarg) if a is not None)
-    names = {a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, *starred)}
+    names = {*parameters(node), *(one.arg for one in (node.args.vararg, node.args.kwarg) if one is not None)}
     for statement in node.body:
         names.update(_assigned(statement))
     return frozenset(names.difference(global_names(node)))
+
+
+def bound_by_match(node: ast.Match) -> frozenset[str]:
+    """The names to which the patterns and guards of a ``match`` assign."""
+    parts = (part for case in node.cases for part in (case.pattern, case.guard) if part is not None)
+    return frozenset().union(*map(_assigned, parts))
+
+
+def parameters(node: ast.FunctionDef | ast.Lambda) -> list[str]:
+    """The parameters of a function, those with stars excepted."""
+    return [*positional(node), *(one.arg for one in node.args.kwonlyargs)]
+
+
+def positional(node: ast.FunctionDef | ast.Lambda) -> list[str]:
+    """The parameters of a function to which arguments may be given by their position."""
+    return [one.arg for one in (*node.args.posonlyargs, *node.args.args)]
 
 
 def global_names(node: ast.FunctionDef) -> frozenset[str]:
@@ -92,7 +120,7 @@ def _assigned(node: ast.AST) -> Iterator[str]:
         node = pending.pop()
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
             yield node.name
-        elif isinstance(node, _COMPREHENSIONS):  # a scope of its own, except for `:=`
+        elif isinstance(node, Comprehension):  # a scope of its own, except for `:=`
             yield from assigned_in_expressions(node)
         elif not isinstance(node, ast.Lambda):
             yield from _assigned_by(node)
@@ -109,10 +137,6 @@ def _assigned_by(node: ast.AST) -> Iterator[str]:
         yield node.name
     if isinstance(node, ast.MatchMapping) and node.rest is not None:
         yield node.rest
-
-
-_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-_Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
 
 def assigned_in_expressions(node: ast.AST) -> Iterator[str]:
@@ -155,7 +179,7 @@ def _reads(node: ast.AST, bound: frozenset[str]) -> Iterator[ast.Name]:
             yield from _reads(default, bound)
         yield from _reads(node.body, inner)
         return
-    if isinstance(node, _COMPREHENSIONS):
+    if isinstance(node, Comprehension):
         yield from _comprehension_reads(node, bound)
         return
     if isinstance(node, ast.NamedExpr):
@@ -167,7 +191,7 @@ def _reads(node: ast.AST, bound: frozenset[str]) -> Iterator[ast.Name]:
         yield from _reads(child, bound)
 
 
-def _comprehension_reads(node: _Comprehension, bound: frozenset[str]) -> Iterator[ast.Name]:
+def _comprehension_reads(node: Comprehension, bound: frozenset[str]) -> Iterator[ast.Name]:
     for generator in node.generators:
         yield from _reads(generator.iter, bound)
         bound = bound | set(target_names(generator.target))

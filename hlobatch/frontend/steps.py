@@ -17,6 +17,7 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from hlobatch.frontend.nodes import all_arguments
 from hlobatch.frontend.scopes import root_of
 
 
@@ -39,7 +40,7 @@ def changes_one_of(node: ast.AST, names: frozenset[str]) -> bool:
     """Whether an expression is a call that may change the value of one of the variables."""
     if not isinstance(node, ast.Call):
         return False
-    given = [*node.args, *(keyword.value for keyword in node.keywords)]
+    given = all_arguments(node)
     match node.func:
         case ast.Name("super"):
             return False
@@ -61,7 +62,7 @@ def is_one_step(body: Sequence[ast.stmt], names: frozenset[str]) -> bool:
         return False
     call = changes[0]
     assert isinstance(call, ast.Call)
-    return all(map(is_given, (*call.args, *(keyword.value for keyword in call.keywords))))
+    return all(map(is_given, all_arguments(call)))
 
 
 def is_given(node: ast.expr) -> bool:

@@ -27,9 +27,9 @@ from hlobatch.frontend.changes import ChangesByCalls, changed_by_methods, rebind
 from hlobatch.frontend.differentiated import differentiates
 from hlobatch.frontend.following import called
 from hlobatch.frontend.library import is_built_in
-from hlobatch.frontend.meanings import Meanings, is_comprehension
+from hlobatch.frontend.meanings import Meanings
 from hlobatch.frontend.nested import Template, nested_functions
-from hlobatch.frontend.nodes import located
+from hlobatch.frontend.nodes import Comprehension, located
 from hlobatch.frontend.primitives import HELPERS, compile_primitive, watched
 from hlobatch.frontend.rewriting.memoized import is_memoized
 from hlobatch.frontend.scopes import HELPER, local_names, names_before, with_parts
@@ -275,7 +275,7 @@ class StraightLineLowering(abc.ABC):
             return located(ast.Call(function, [new.func, *new.args], new.keywords), node)
         if not self.may_be_followed(node):
             return new
-        is_whole = is_whole or any(is_comprehension(argument) for argument in node.args)
+        is_whole = is_whole or any(isinstance(argument, Comprehension) for argument in node.args)
         if is_whole and is_built_in(self.static_value(node.func)):
             return new
         site = located(self.constant(self.site(node)), node)

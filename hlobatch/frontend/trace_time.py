@@ -13,9 +13,9 @@ import ast
 from typing import Any
 
 from hlobatch.diagnostics import UnsupportedSyntaxError
-from hlobatch.frontend.comprehensions import Comprehension, as_loop, renamed
+from hlobatch.frontend.comprehensions import as_loop, renamed
 from hlobatch.frontend.library import is_built_in
-from hlobatch.frontend.nodes import located, with_fields, with_iterables
+from hlobatch.frontend.nodes import Comprehension, located, with_fields, with_iterables
 from hlobatch.frontend.reductions import Looped, arguments_of, as_reduction, has_many, reducer
 from hlobatch.frontend.scopes import assigned_in_expressions, read_names, with_parts
 from hlobatch.frontend.syntax import helper, load

@@ -80,10 +80,6 @@ class TryLowering:
         finally:
             self.function.tries = before
 
-    def _goes_to(self, block: str) -> bool:
-        """Whether some block so far jumps to ``block``."""
-        return any(block in b.terminator.successors for b in self.function.blocks.blocks)
-
     # finally
 
     def _attempt_finally(self, node: ast.Try) -> None:
@@ -96,10 +92,10 @@ class TryLowering:
         if self.function.blocks.is_open:
             self.function.statements(node.finalbody)
         self.function.go(after, node)
-        if self._goes_to(caught):
+        if self.function.blocks.is_reached(caught):
             self.function.blocks.start(caught, self.function.location(node))
             self._fail_after(node.finalbody, node)
-        if self._goes_to(after):
+        if self.function.blocks.is_reached(after):
             self.function.blocks.start(after, self.function.location(node))
 
     def _fail_after(self, last: list[ast.stmt], node: ast.AST) -> None:
@@ -122,13 +118,13 @@ class TryLowering:
             self.function.statements(node.body)
         if self.function.blocks.is_open:
             self.function.statements(node.orelse)
-        if not self._goes_to(caught) and self.function.blocks.is_open:
+        if not self.function.blocks.is_reached(caught) and self.function.blocks.is_open:
             self._doubt_handlers(node)
         self.function.go(after, node)
-        if self._goes_to(caught):
+        if self.function.blocks.is_reached(caught):
             self.function.blocks.start(caught, self.function.location(node.handlers[0]))
             self._handlers(node, after)
-        if self._goes_to(after):
+        if self.function.blocks.is_reached(after):
             self.function.blocks.start(after, self.function.location(node))
 
     def _handlers(self, node: ast.Try, after: str) -> None:

@@ -34,10 +34,10 @@ from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.changes import changes_of
 from hlobatch.frontend.files import is_users
 from hlobatch.frontend.lane_numbers import differs
-from hlobatch.frontend.nodes import walk
+from hlobatch.frontend.nodes import walk, walk_all
 from hlobatch.frontend.rewriting.recompiled import recompiled, without_defaults
 from hlobatch.frontend.rewriting.rewriting import Rewriting
-from hlobatch.frontend.scopes import local_names
+from hlobatch.frontend.scopes import local_names, positional
 from hlobatch.frontend.source import Source, source_of
 from hlobatch.frontend.written import written
 from hlobatch.values.facts import Learned, of_function
@@ -179,7 +179,7 @@ class _Dicts(Rewriting):
         """The definition of a function that keeps its results, and before it what it uses."""
         self.names.append(name)
         kept, computed = self.fresh(f"{name}_kept"), self.fresh(f"{name}_computed")
-        parameters = _parameters(node)
+        parameters = positional(node)
         key = parameters[0] if len(parameters) == 1 else f"({', '.join(parameters)})"
         text = _TEXT.format(name=name, kept=kept, computed=computed, key=key, arguments=", ".join(parameters))
         first, body, keeps = _placed_apart(written(text, node), node)
@@ -191,9 +191,9 @@ class _Dicts(Rewriting):
 
 def _placed_apart(statements: Sequence[ast.stmt], node: ast.FunctionDef) -> Sequence[ast.stmt]:
     """New syntax, each node of which has another place on the line of a definition, since places tell code apart."""
-    columns = len("def f():") + 2 * len(_parameters(node))  # no definition has a shorter line
+    columns = len("def f():") + 2 * len(positional(node))  # no definition has a shorter line
     places = itertools.combinations(range(columns + 1), 2)
-    for part in (part for statement in statements for part in walk(statement)):
+    for part in walk_all(statements):
         if isinstance(part, (ast.expr, ast.stmt)):
             first, last = next(places)
             part.lineno = part.end_lineno = node.lineno
@@ -205,14 +205,10 @@ def _can_keep(node: ast.FunctionDef, *, keeps_all: bool) -> bool:
     """Whether a dict can stand for the cache of a function: Python computes a function that it forgot once more."""
     arguments = node.args
     is_pure = not any(isinstance(part, (ast.Nonlocal, ast.Global)) for part in walk(node)) and not (
-        changes_of(node, inside=True).keys() - local_names(node)
+        changes_of(node.body, inside=True).keys() - local_names(node)
     )
     is_plain = not (arguments.vararg or arguments.kwarg or arguments.kwonlyargs)
-    return is_plain and bool(_parameters(node)) and (keeps_all or is_pure)
-
-
-def _parameters(node: ast.FunctionDef) -> list[str]:
-    return [argument.arg for argument in (*node.args.posonlyargs, *node.args.args)]
+    return is_plain and bool(positional(node)) and (keeps_all or is_pure)
 
 
 def _called(source: Source, resolve: Resolve) -> dict[str, Any]:

@@ -18,7 +18,7 @@ import types
 from typing import Any, Final
 
 from hlobatch.frontend.nodes import located, with_fields
-from hlobatch.frontend.scopes import with_parts
+from hlobatch.frontend.scopes import positional, with_parts
 
 
 def as_python_has_it(node: ast.FunctionDef, function: types.FunctionType) -> ast.FunctionDef:
@@ -31,10 +31,10 @@ def as_python_has_it(node: ast.FunctionDef, function: types.FunctionType) -> ast
     *_, owner, _ = ("", "", *function.__qualname__.split("."))
     prefix = "" if owner == "<locals>" else owner.lstrip("_")
     node = with_parts(node, functools.partial(_renamed, f"_{prefix}")) if prefix else node
-    first = [*node.args.posonlyargs, *node.args.args][:1]
+    first = positional(node)[:1]
     if "__class__" not in function.__code__.co_freevars or not first:
         return node
-    return with_parts(node, functools.partial(_with_super_arguments, first[0].arg))
+    return with_parts(node, functools.partial(_with_super_arguments, first[0]))
 
 
 def _with_super_arguments(name: str, node: Any) -> Any:

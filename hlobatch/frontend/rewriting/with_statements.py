@@ -23,7 +23,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from hlobatch.frontend.nodes import walk
+from hlobatch.frontend.nodes import walk, walk_all
 from hlobatch.frontend.rewriting.managers import Manager, is_named
 from hlobatch.frontend.rewriting.rewriting import Rewriting
 from hlobatch.frontend.written import written
@@ -164,7 +164,7 @@ def _names_given(part: ast.AST) -> list[str]:
 
 def _is_given(name: str, body: Sequence[ast.stmt]) -> bool:
     """Whether statements give a name another value."""
-    return any(name in _names_given(part) for statement in body for part in walk(statement))
+    return any(name in _names_given(part) for part in walk_all(body))
 
 
 def _pairs(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
