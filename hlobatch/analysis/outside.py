@@ -21,6 +21,7 @@ from hlobatch.analysis.mutation import Part, changed, refuse_generator
 from hlobatch.analysis.objects import reaches_value
 from hlobatch.analysis.reach import Found, Named, reached
 from hlobatch.diagnostics import UnsupportedSyntaxError
+from hlobatch.scoped import having
 
 _INSTEAD: Final = "pass what it holds to the batched function, and return what it is to hold."
 _Array = np.ndarray[Any, Any]
@@ -56,16 +57,13 @@ _remembered: contextvars.ContextVar[Remembered | None] = contextvars.ContextVar(
 @contextlib.contextmanager
 def remembering() -> Iterator[Remembered]:
     """A context in which code being traced may add to objects outside of it; an error undoes the additions."""
-    notes = Remembered()
-    token = _remembered.set(notes)
-    try:
-        yield notes
-    except BaseException:
-        for part in notes.added.values():
-            part.put_back()
-        raise
-    finally:
-        _remembered.reset(token)
+    with having(_remembered, Remembered()) as notes:
+        try:
+            yield notes
+        except BaseException:
+            for part in notes.added.values():
+                part.put_back()
+            raise
 
 
 _arrays_are_read_only = contextvars.ContextVar("arrays_are_read_only", default=False)
@@ -173,11 +171,10 @@ def _read_only(arrays: Sequence[_Array]) -> Iterator[None]:
     """A context in which arrays are read-only."""
     for array in arrays:
         array.flags.writeable = False
-    token = _arrays_are_read_only.set(bool(arrays))
     try:
-        yield
+        with having(_arrays_are_read_only, bool(arrays)):
+            yield
     finally:
-        _arrays_are_read_only.reset(token)
         # A view can be writeable only if its base is.
         for array in sorted(arrays, key=lambda array: array.base is not None):
             array.flags.writeable = True

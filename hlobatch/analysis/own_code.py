@@ -18,9 +18,11 @@ import functools
 import threading
 import types
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
 from typing import Any, Final
 
 from hlobatch.prelude import is_of_prelude
+from hlobatch.scoped import having
 from hlobatch.values.draws import is_users_file
 
 Meaning = Callable[[types.FunctionType, Any], types.CodeType]
@@ -31,14 +33,9 @@ _running: Final[dict[types.FunctionType, tuple[types.CodeType, int]]] = {}
 """Methods that run other code now: their own code, and the number of contexts that want the other one."""
 
 
-@contextlib.contextmanager
-def meant_by(meaning: Meaning) -> Iterator[None]:
+def meant_by(meaning: Meaning) -> AbstractContextManager[Meaning]:
     """A context in which methods get their other code from the function ``meaning``."""
-    token = _meaning.set(meaning)
-    try:
-        yield
-    finally:
-        _meaning.reset(token)
+    return having(_meaning, meaning)
 
 
 @contextlib.contextmanager

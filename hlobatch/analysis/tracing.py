@@ -39,6 +39,7 @@ from hlobatch.ir.names import is_at_place, is_of_one_kind, unsplit
 from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.types import Leaf, Static, TensorType, Type, rebuilt
 from hlobatch.ir.walk import around, walked
+from hlobatch.scoped import having
 from hlobatch.values import identity as identities
 from hlobatch.values import optional
 from hlobatch.values.boxes import boxed
@@ -78,14 +79,8 @@ def remembered(before: Known | None = None) -> Iterator[Known]:
         before: The traces of an earlier build of the program, to which the new ones have to be equal.
     """
     known: Known = {}
-    tokens = _known.set(known), _before.set(before), _assigned.set(set()), _constants.set(Constants())
-    try:
+    with having(_known, known), having(_before, before), having(_assigned, set()), having(_constants, Constants()):
         yield known
-    finally:
-        _known.reset(tokens[0])
-        _before.reset(tokens[1])
-        _assigned.reset(tokens[2])
-        _constants.reset(tokens[3])
 
 
 def stays(site: Site, attribute: str) -> None:
@@ -230,18 +225,14 @@ def _traced(
     avals = [leaf.aval for type_ in in_types for leaf in type_.tensor_leaves]
     doubts: list[HloBatchError] = []
     learned: list[tuple[Site, Any]] = []
-    token, noted = _one_lane.set(True), _doubts.set(doubts)
     try:
-        with noting() as notes:
+        with having(_one_lane, True), having(_doubts, doubts), noting() as notes:
             jaxpr = (_constants.get() or Constants()).copied(_jaxpr(on_tensors, avals), arrays)
     except ReadOnlyError:
         return _traced(op, in_types, keep_scalars, arrays_are_copied=True, is_in_vain=is_in_vain)
     except Exception as error:  # noqa: BLE001  # replaced by an error with a place
         wrong = _told(error, op, in_types, learned)
         raise wrong from wrong.__cause__
-    finally:
-        _one_lane.reset(token)
-        _doubts.reset(noted)
     function = TracedFunction(
         tuple(in_types),
         tuple(out_types),

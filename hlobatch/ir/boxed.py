@@ -7,10 +7,10 @@ between it is a ``Boxed``. No user class is registered with JAX.
 
 from __future__ import annotations
 
-import contextlib
 import contextvars
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -19,6 +19,7 @@ import jax
 
 from hlobatch.ir.value import Collection, Value, is_value
 from hlobatch.prelude.bases import Content
+from hlobatch.scoped import having
 
 
 @jax.tree_util.register_pytree_node_class
@@ -126,15 +127,9 @@ class Dicts:
 _dicts: contextvars.ContextVar[Dicts | None] = contextvars.ContextVar("hlobatch_dicts", default=None)
 
 
-@contextlib.contextmanager
-def dicts(are_sorted: frozenset[Keys] | None) -> Iterator[Dicts]:
+def dicts(are_sorted: frozenset[Keys] | None) -> AbstractContextManager[Dicts]:
     """Within it, dicts of user code keep their own order, except those with keys in ``are_sorted``, or all for None."""
-    kept = Dicts(are_sorted)
-    token = _dicts.set(kept)
-    try:
-        yield kept
-    finally:
-        _dicts.reset(token)
+    return having(_dicts, Dicts(are_sorted))
 
 
 def is_in_own_order(value: Any) -> bool:

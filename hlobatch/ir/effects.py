@@ -22,6 +22,7 @@ import numpy as np
 from hlobatch.diagnostics import UNKNOWN, Location
 from hlobatch.ir.types import Type
 from hlobatch.ir.words import decoded, size_of
+from hlobatch.scoped import having
 
 MOST_WORDS: Final = 4096
 """32-bit words that the operands of an effect may take."""
@@ -72,11 +73,8 @@ class Emission:
             lane: The lane's number.
             words: The encoded operands, ``i32[words]``.
         """
-        token = _current.set((self, lane))
-        try:
+        with having(_current, (self, lane)):
             effect(words)
-        finally:
-            _current.reset(token)
 
     def write(self, lane: int, text: str, file: Any = None) -> None:
         """Print the whole lines of a lane's text, and keep the rest until its line ends."""

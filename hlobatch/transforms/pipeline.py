@@ -5,15 +5,16 @@ Between passes the verifier runs, and with ``HLOBATCH_DUMP_IR=folder`` the numbe
 
 from __future__ import annotations
 
-import contextlib
 import contextvars
 import itertools
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
 
 from hlobatch import config
 from hlobatch.ir.program import Program, VariableAllocation
 from hlobatch.ir.types import Type
 from hlobatch.ir.verifier import verify
+from hlobatch.scoped import having
 from hlobatch.transforms import registry
 from hlobatch.transforms.optimizations import ALL, Optimizations
 from hlobatch.transforms.registry import Given, Pass
@@ -94,14 +95,9 @@ def run(program: Program, passes: Sequence[Pass], given: Given) -> Program:
 _observers: contextvars.ContextVar[tuple[Observer, ...]] = contextvars.ContextVar("hlobatch_observers", default=())
 
 
-@contextlib.contextmanager
-def observed(observer: Observer) -> Iterator[None]:
+def observed(observer: Observer) -> AbstractContextManager[tuple[Observer, ...]]:
     """Within it, ``observer`` is called after every pass with the pass's name and the program that it made."""
-    token = _observers.set((*_observers.get(), observer))
-    try:
-        yield
-    finally:
-        _observers.reset(token)
+    return having(_observers, (*_observers.get(), observer))
 
 
 _dumped = itertools.count()

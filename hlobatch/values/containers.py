@@ -11,11 +11,11 @@ with more room (``with_room``). ``rings.py`` and ``tables.py`` have what lists, 
 
 from __future__ import annotations
 
-import contextlib
 import contextvars
 import math
 from abc import abstractmethod
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from typing import Any, ClassVar, Final, Self
 
 import jax
@@ -27,6 +27,7 @@ from hlobatch._jax import is_tracer, weakly
 from hlobatch.diagnostics import BatchTypeError, CapacityError, UnsupportedSyntaxError, as_also
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.types import TensorType
+from hlobatch.scoped import having
 from hlobatch.values.facts import NotYet
 from hlobatch.values.lane_failures import fails, is_trusted, read_of_nothing
 from hlobatch.values.leaf_types import leaf_type
@@ -40,14 +41,9 @@ _FIRST_CAPACITY: Final = 64
 4. A full container runs again with more. Chosen by judgement (2026-11), not measured."""
 
 
-@contextlib.contextmanager
-def with_room(times: int) -> Iterator[None]:
+def with_room(times: int) -> AbstractContextManager[int]:
     """A context in which containers have ``times`` the usual capacity, if the user gave them none."""
-    token = _room.set(times)
-    try:
-        yield
-    finally:
-        _room.reset(token)
+    return having(_room, times)
 
 
 FULL: Final = "a {} has more than {} items: write `hb.capacity(items, n)` where it is made, for n items at most"

@@ -18,6 +18,7 @@ from functools import cached_property
 from typing import Any, Final, Protocol, Self, TypeVar, runtime_checkable
 
 from hlobatch.diagnostics import UNKNOWN, HloBatchError, Location, UnsupportedSyntaxError
+from hlobatch.scoped import having
 
 Fact = TypeVar("Fact")
 
@@ -284,13 +285,8 @@ def counted(writes_out: bool) -> Iterator[Mapping[LoopSite, int]]:
         writes_out: Whether short loops are written out for speed.
     """
     found: dict[LoopSite, int] = {}
-    tokens = _counted.set(found), _writes_out.set(writes_out), _kept.set(set())
-    try:
+    with having(_counted, found), having(_writes_out, writes_out), having(_kept, set()):
         yield found
-    finally:
-        _counted.reset(tokens[0])
-        _writes_out.reset(tokens[1])
-        _kept.reset(tokens[2])
 
 
 @contextlib.contextmanager
@@ -300,14 +296,12 @@ def counted_in_vain() -> Iterator[None]:
     Counts of other loops are kept, since code whose trace is cached does not report them again.
     """
     before, in_vain = _counted.get(), dict(_counted.get() or {})
-    tokens = _counted.set(in_vain), _kept.set({*(_kept.get() or ())})
-    try:
-        yield
-    finally:
-        _counted.reset(tokens[0])
-        _kept.reset(tokens[1])
-        if before is not None:
-            before.update({site: turns for site, turns in in_vain.items() if site not in before})
+    with having(_counted, in_vain), having(_kept, {*(_kept.get() or ())}):
+        try:
+            yield
+        finally:
+            if before is not None:
+                before.update({site: turns for site, turns in in_vain.items() if site not in before})
 
 
 def count_turns(site: LoopSite, turns: int | None) -> None:

@@ -14,9 +14,9 @@ in Python, and which was changed in place. ``aliases.py`` uses these notes.
 from __future__ import annotations
 
 import collections
-import contextlib
 import contextvars
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -29,6 +29,7 @@ from hlobatch.ir.maybe import Maybe
 from hlobatch.ir.patterns import opened, parts_of
 from hlobatch.ir.value import is_value
 from hlobatch.ir.walk import walked
+from hlobatch.scoped import having
 from hlobatch.values.boxes import attributes_of, is_boxable
 from hlobatch.values.kinds import Kinds
 
@@ -62,15 +63,9 @@ class _Notes:
 _notes: contextvars.ContextVar[_Notes | None] = contextvars.ContextVar("hlobatch_identity", default=None)
 
 
-@contextlib.contextmanager
-def noting() -> Iterator[_Notes]:
+def noting() -> AbstractContextManager[_Notes]:
     """A context in which operations note what they do to objects."""
-    notes = _Notes()
-    token = _notes.set(notes)
-    try:
-        yield notes
-    finally:
-        _notes.reset(token)
+    return having(_notes, _Notes())
 
 
 def is_now(new: Any, *old: Any) -> None:

@@ -11,10 +11,10 @@ alone (``frontend/by_kind.py``).
 
 from __future__ import annotations
 
-import contextlib
 import contextvars
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Final, NoReturn
 
@@ -28,6 +28,7 @@ from hlobatch.ir.carrier import ASKED, Carrier
 from hlobatch.ir.choice import Choice, objects_of
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.types import Static, TensorType, is_leaf, number_kind
+from hlobatch.scoped import having
 from hlobatch.values.boxes import attributes_of, is_boxable
 from hlobatch.values.facts import Learned, of_code
 from hlobatch.values.number_tables import NUMBERS
@@ -217,14 +218,9 @@ class Statement:
 _here: contextvars.ContextVar[Statement | None] = contextvars.ContextVar("hlobatch_kinds", default=None)
 
 
-@contextlib.contextmanager
-def asking(statement: Statement) -> Iterator[None]:
+def asking(statement: Statement) -> AbstractContextManager[Statement]:
     """A context for tracing a statement, which is given its operands in it."""
-    token = _here.set(statement)
-    try:
-        yield
-    finally:
-        _here.reset(token)
+    return having(_here, statement)
 
 
 def asked(value: Kinds) -> NoReturn:

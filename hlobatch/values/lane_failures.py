@@ -18,6 +18,7 @@ import dis
 import functools
 import traceback
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Final, final
 
@@ -36,6 +37,7 @@ from hlobatch.diagnostics import (
     raised_at,
 )
 from hlobatch.prelude import is_of_prelude
+from hlobatch.scoped import having
 from hlobatch.values.carriers import in_words
 from hlobatch.values.facts import Learned, NotYet, Site, of_code, of_function
 from hlobatch.values.optional import in_any_case, is_any_optional, optional
@@ -157,15 +159,9 @@ class _Watched:
 _watched: contextvars.ContextVar[_Watched | None] = contextvars.ContextVar("hlobatch_watched", default=None)
 
 
-@contextlib.contextmanager
-def within(place: Location) -> Iterator[_Watched]:
+def within(place: Location) -> AbstractContextManager[_Watched]:
     """A context in which a statement is traced."""
-    watched = _Watched(place)
-    token = _watched.set(watched)
-    try:
-        yield watched
-    finally:
-        _watched.reset(token)
+    return having(_watched, _Watched(place))
 
 
 def watched_alone(

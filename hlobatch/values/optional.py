@@ -32,6 +32,7 @@ from hlobatch.ir.choice import Choice
 from hlobatch.ir.code import Code
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.maybe import Maybe
+from hlobatch.scoped import having
 from hlobatch.values.boxes import attributes_of, boxed, is_boxable
 from hlobatch.values.facts import Learned, MayBeNone
 from hlobatch.values.kinds import Kinds
@@ -219,12 +220,8 @@ def run(
     arguments = _Arguments()
     given = list(map(arguments.opened, values))
     see(given)
-    token, opened = _given.set(arguments.known), _opened.set(arguments.objects)
-    try:
+    with having(_given, arguments.known), having(_opened, arguments.objects):
         results = list(function(*given))
-    finally:
-        _given.reset(token)
-        _opened.reset(opened)
     return results, list(map(arguments.closed, results)), arguments.closed
 
 

@@ -12,19 +12,20 @@ batched function stay Python's.
 from __future__ import annotations
 
 import abc
-import contextlib
 import contextvars
 import copy
 import functools
 import types
 import typing
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Final
 
 from hlobatch import prelude
 from hlobatch.prelude import bases
 from hlobatch.prelude.bases import Content
+from hlobatch.scoped import having
 from hlobatch.values.draws import is_users_class, is_users_file
 from hlobatch.values.facts import Learned, of_function
 
@@ -37,14 +38,9 @@ class MakesContents:
 _are_known: contextvars.ContextVar[bool] = contextvars.ContextVar("hlobatch_contents", default=True)
 
 
-@contextlib.contextmanager
-def contents_known(are_known: bool) -> Iterator[None]:
+def contents_known(are_known: bool) -> AbstractContextManager[bool]:
     """A context for tracing a program of which it is known, or not yet, that it makes such objects."""
-    token = _are_known.set(are_known)
-    try:
-        yield
-    finally:
-        _are_known.reset(token)
+    return having(_are_known, are_known)
 
 
 _BASES: Final[Mapping[type, type[Content]]] = {
