@@ -11,13 +11,13 @@ from __future__ import annotations
 import contextlib
 import contextvars
 from collections.abc import Iterator
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
 
 @contextlib.contextmanager
-def having(variable: contextvars.ContextVar[T] | contextvars.ContextVar[T | None], value: T) -> Iterator[T]:
+def having(variable: contextvars.ContextVar[Any], value: T) -> Iterator[T]:
     """A context in which a variable has a value, which ``with … as`` gives."""
     token = variable.set(value)
     try:

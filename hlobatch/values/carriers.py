@@ -25,12 +25,13 @@ def carriers_in(text: str) -> list[str]:
 
 
 def _names() -> dict[str, str]:
-    kinds = ((kind.__name__, getattr(kind, "python", object)) for kind in _derived(Carrier, Growing))
+    kinds = ((kind.__name__, getattr(kind, "python", object)) for kind in _kinds(Carrier, Growing))
     return {name: python.__name__ for name, python in kinds}
 
 
-def _derived(*kinds: Any) -> Iterator[Any]:
-    """All direct and indirect subclasses of some classes."""
-    for kind in kinds:
-        yield from kind.__subclasses__()
-        yield from _derived(*kind.__subclasses__())
+def _kinds(*bases: Any) -> Iterator[Any]:
+    """The classes of which there are objects among all subclasses; a base such as ``Table`` may be a user's name."""
+    for kind in (kind for base in bases for kind in base.__subclasses__()):
+        if "python" in vars(kind) or not kind.__subclasses__():
+            yield kind
+        yield from _kinds(kind)

@@ -131,46 +131,6 @@ class GrowingSet(Table):
         is_subset = small.issubset(large)
         return is_subset if operation in ("le", "ge") else is_subset & (small.length() < large.length())
 
-    def __or__(self, other: Any) -> Self:
-        return self.union(other)
-
-    def __and__(self, other: Any) -> Self:
-        return self.intersection(other)
-
-    def __sub__(self, other: Any) -> Self:
-        return self.difference(other)
-
-    def __xor__(self, other: Any) -> Self:
-        return self.symmetric_difference(other)
-
-    def __ror__(self, other: Any) -> Self:
-        return self._as_set(other).union(self)
-
-    def __rand__(self, other: Any) -> Self:
-        return self._as_set(other).intersection(self)
-
-    def __rsub__(self, other: Any) -> Self:
-        return self._as_set(other).difference(self)
-
-    def __rxor__(self, other: Any) -> Self:
-        return self._as_set(other).symmetric_difference(self)
-
-    def __ior__(self, other: Any) -> Self:
-        self.update(other)
-        return self
-
-    def __iand__(self, other: Any) -> Self:
-        self.intersection_update(other)
-        return self
-
-    def __isub__(self, other: Any) -> Self:
-        self.difference_update(other)
-        return self
-
-    def __ixor__(self, other: Any) -> Self:
-        self.symmetric_difference_update(other)
-        return self
-
     def _as_set(self, other: Any) -> Self:
         """Another set, or the members of another container, as a growing set."""
         if isinstance(other, type(self)):
@@ -198,6 +158,30 @@ class GrowingSet(Table):
         kept = self.in_use() & (found if are_in_it else ~found)
         new.keep(kept)
         return new
+
+
+def _operator(method: str, in_place: str) -> Mapping[str, Callable[[Any, Any], Any]]:
+    """An operator of sets by the beginnings of its methods' names, given the methods of sets that it stands for."""
+
+    def changed(self: GrowingSet, other: Any) -> GrowingSet:
+        getattr(self, in_place)(other)
+        return self
+
+    return {
+        "": lambda self, other: getattr(self, method)(other),
+        "r": lambda self, other: getattr(self._as_set(other), method)(self),
+        "i": changed,
+    }
+
+
+for _name, _method, _in_place in (
+    ("or", "union", "update"),
+    ("and", "intersection", "intersection_update"),
+    ("sub", "difference", "difference_update"),
+    ("xor", "symmetric_difference", "symmetric_difference_update"),
+):
+    for _begin, _function in _operator(_method, _in_place).items():
+        setattr(GrowingSet, f"__{_begin}{_name}__", _function)
 
 
 @jax.tree_util.register_pytree_with_keys_class

@@ -254,18 +254,19 @@ def _way_to(value: Any, part: Kinds, way: Way = ()) -> Way | None:
     """The steps from a value to a part of it; None if it has no such part."""
     if value is part:
         return way
-    inside: list[tuple[Step, Any]]
+    ways = (_way_to(child, part, (*way, step)) for step, child in _inside(value))
+    return next((found for found in ways if found is not None), None)
+
+
+def _inside(value: Any) -> Iterator[tuple[Step, Any]]:
+    """The parts of a value that is a container or an object of the user's, each with the step that leads to it."""
     if is_boxable(value):
-        inside = [((".", name), child) for name, child in attributes_of(value).items()]
-    elif isinstance(value, tuple) and hasattr(value, "_fields"):
-        inside = [((".", name), child) for name, child in zip(value._fields, value, strict=True)]
-    elif isinstance(value, (list, tuple)):
-        inside = [(("[]", index), child) for index, child in enumerate(value)]
-    elif isinstance(value, dict):
-        inside = [(("[]", key), child) for key, child in value.items()]
-    else:
-        return None
-    return next((found for step, child in inside if (found := _way_to(child, part, (*way, step))) is not None), None)
+        return (((".", name), child) for name, child in attributes_of(value).items())
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return (((".", name), child) for name, child in zip(value._fields, value, strict=True))
+    if isinstance(value, (list, tuple)):
+        return ((("[]", index), child) for index, child in enumerate(value))
+    return ((("[]", key), child) for key, child in value.items()) if isinstance(value, dict) else iter(())
 
 
 def _spans(place: Location) -> Iterator[Span]:
@@ -298,12 +299,4 @@ def _any_of_kinds(value: Any, around: tuple[int, ...]) -> bool:
         return True
     if isinstance(value, (jax.Array, np.ndarray, str, int, float)) or id(value) in around:
         return False
-    if isinstance(value, dict):
-        inside = list(value.values())
-    elif isinstance(value, (list, tuple)):
-        inside = list(value)
-    elif is_boxable(value):
-        inside = list(attributes_of(value).values())
-    else:
-        return False
-    return any(_any_of_kinds(part, (*around, id(value))) for part in inside)
+    return any(_any_of_kinds(part, (*around, id(value))) for _, part in _inside(value))

@@ -20,110 +20,61 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from hlobatch._jax import is_tracer
-from hlobatch.diagnostics import BatchTypeError, LetterError
+from hlobatch.diagnostics import BatchTypeError
 from hlobatch.ir.choice import Choice
 from hlobatch.values.containers import capacity, number
 from hlobatch.values.growing_lists import GrowingList
 from hlobatch.values.lane_failures import fails
+from hlobatch.values.letters import Letters
 from hlobatch.values.rows import kind_of
 
-SPACES: Final = (
-    (9, 13),
-    (28, 32),
-    (133, 133),
-    (160, 160),
-    (5760, 5760),
-    (8192, 8202),
-    (8232, 8233),
-    (8239, 8239),
-    (8287, 8287),
-    (12288, 12288),
-)
-"""The first and the last of each run of codes of white space, which ``str.strip`` takes off."""
-_ASCII: Final = 128
 _CASE: Final = 32
 """The difference between the codes of an ASCII letter in its two cases."""
 
 
-class TextMethods:
-    """The methods; ``LaneText`` has the rest."""
+class TextMethods(Letters):
+    """A text with these methods.
 
-    codes: Any
-    size: Any
-    bound: int | None
+    Attributes:
+        known_counts: How often some texts stand in it, where there is a quicker way to tell than to look.
+    """
+
     known_counts: Mapping[str, Callable[[], Any]] = MappingProxyType({})
-    """How often some texts stand in this one, where there is a quicker way to tell than to look."""
 
     # Texts in texts
 
-    def matches(self: Any, part: Any) -> Any:
-        """The places at which a text stands in this one, its end included: ``bool[room + 1]``."""
-        places = jnp.arange(self.capacity + 1, dtype=jnp.int32)
-        padded = jnp.pad(self.codes, (0, part.capacity))
-        is_inside = places + part.size <= self.size
-        if part.capacity == 1:
-            return is_inside & ((padded == part.codes[0]) | (part.size == 0))
-        own = jnp.arange(part.capacity, dtype=jnp.int32)
-        windows = padded[places[:, None] + own[None, :]]
-        return is_inside & jnp.all((windows == part.codes) | (own >= part.size), axis=1)
-
-    def _apart(self: Any, part: Any, matches: Any, most: Any = None) -> Any:
-        """Those of the places that do not overlap, from the left, and ``most`` of them at most."""
-        if part.capacity == 1 and most is None:
-            return matches
-        width = jnp.maximum(part.size, 1)
-        left = jnp.int32(matches.shape[0] if most is None else most)
-
-        def step(state: Any, here: Any) -> Any:
-            place, free, left = state
-            hit = here & (place >= free) & (left > 0)
-            return (place + 1, jnp.where(hit, place + width, free), left - hit.astype(jnp.int32)), hit
-
-        return lax.scan(step, (jnp.int32(0), jnp.int32(0), left), matches)[1]
-
-    def _between(self: Any, part: Any, start: Any, end: Any) -> Any:
-        """The places at which a text stands between two bounds."""
-        found = self.matches(part)
-        if start is None and end is None:
-            return found
-        first = jnp.int32(0) if start is None else jnp.where(start < 0, jnp.maximum(start + self.size, 0), start)
-        last = self.bounded(end, self.size)
-        places = jnp.arange(self.capacity + 1, dtype=jnp.int32)
-        return found & (places >= first) & (places + part.size <= last)
-
-    def find(self: Any, sub: Any, start: Any = None, end: Any = None, /) -> Any:
+    def find(self, sub: Any, start: Any = None, end: Any = None, /) -> Any:
         found = self._between(self._own(sub), start, end)
         return number(jnp.where(jnp.any(found), jnp.argmax(found), -1).astype(jnp.int32))
 
-    def rfind(self: Any, sub: Any, start: Any = None, end: Any = None, /) -> Any:
+    def rfind(self, sub: Any, start: Any = None, end: Any = None, /) -> Any:
         found = self._between(self._own(sub), start, end)
         last = self.capacity - jnp.argmax(found[::-1])
         return number(jnp.where(jnp.any(found), last, -1).astype(jnp.int32))
 
-    def index(self: Any, sub: Any, start: Any = None, end: Any = None, /) -> Any:
+    def index(self, sub: Any, start: Any = None, end: Any = None, /) -> Any:
         place = self.find(sub, start, end)
         fails(ValueError, "substring not found", place < 0)
         return place
 
-    def rindex(self: Any, sub: Any, start: Any = None, end: Any = None, /) -> Any:
+    def rindex(self, sub: Any, start: Any = None, end: Any = None, /) -> Any:
         place = self.rfind(sub, start, end)
         fails(ValueError, "substring not found", place < 0)
         return place
 
-    def count(self: Any, sub: Any, start: Any = None, end: Any = None, /) -> Any:
+    def count(self, sub: Any, start: Any = None, end: Any = None, /) -> Any:
         if type(sub) is str and sub in self.known_counts and start is None and end is None:
             return self.known_counts[sub]()
         part = self._own(sub)
         return number(jnp.sum(self._apart(part, self._between(part, start, end)), dtype=jnp.int32))
 
-    def startswith(self: Any, prefix: Any, start: Any = None, end: Any = None, /) -> Any:
+    def startswith(self, prefix: Any, start: Any = None, end: Any = None, /) -> Any:
         return self._stands(prefix, start, end, is_at_end=False)
 
-    def endswith(self: Any, suffix: Any, start: Any = None, end: Any = None, /) -> Any:
+    def endswith(self, suffix: Any, start: Any = None, end: Any = None, /) -> Any:
         return self._stands(suffix, start, end, is_at_end=True)
 
-    def _stands(self: Any, parts: Any, start: Any, end: Any, *, is_at_end: bool) -> Any:
+    def _stands(self, parts: Any, start: Any, end: Any, *, is_at_end: bool) -> Any:
         first, last = self.bounded(start, jnp.int32(0), 0, self.capacity + 1), self.bounded(end, self.size)
         result: Any = jnp.bool_(False)
         for one in parts if isinstance(parts, tuple) else (parts,):
@@ -133,17 +84,9 @@ class TextMethods:
             result |= found & (place >= first) & (place + part.size <= last)
         return result
 
-    def _own(self: Any, text: Any) -> Any:
-        """An operand, which has to be a text, as a lane's text."""
-        known = text.hb_objects if isinstance(text, Choice) else (text,)
-        if not isinstance(text, type(self)) and not all(type(one) is str for one in known):
-            kind = "int" if is_tracer(text) else type(text).__name__
-            raise TypeError(f"must be str, not {kind}")
-        return type(self).of(text)
-
     # Texts with other letters
 
-    def replace(self: Any, old: Any, new: Any, count: Any = -1, /) -> Any:
+    def replace(self, old: Any, new: Any, count: Any = -1, /) -> Any:
         is_of_letters = type(old) is str and type(new) is str and len(old) == len(new) == 1
         if is_of_letters and type(count) is int and count < 0:
             return type(self)(jnp.where(self._known(old), ord(new), self.codes), self.size, self.bound)
@@ -158,9 +101,7 @@ class TextMethods:
         begins = ends - lengths
         grows = not (type(old) is type(new) is str and len(new) <= len(old))
         room, bound = self.room_beside(instead) if grows else (self.capacity, self.bound)
-        made = type(self)(jnp.zeros(room, jnp.int32), ends[-1], bound)
-        if grows:
-            made.check_room(ends[-1] > room)
+        made = self.blank(room, ends[-1], bound, may_be_longer=grows)
         own = jnp.where(kept, begins + jnp.where(hits, instead.size, 0), room)
         codes = _scattered(made.codes, own, jnp.pad(self.codes, (0, 1)))
         letters = jnp.arange(instead.capacity, dtype=jnp.int32)
@@ -169,102 +110,76 @@ class TextMethods:
         codes = _scattered(codes, jnp.where(is_put, begins[:, None] + letters, room), given)
         return type(self)(codes, jnp.minimum(ends[-1], room), bound)
 
-    def _known(self: Any, letter: str) -> Any:
-        """A mask of the letters that are a known one: ``bool[room]``."""
-        return (self.codes == ord(letter)) & self.in_use()
+    def upper(self) -> Any:
+        return self._with_case(self._lowers(), jnp.zeros(self.capacity, bool))
 
-    def upper(self: Any) -> Any:
-        return self._with_case(self._lowers(), self._none())
+    def lower(self) -> Any:
+        return self._with_case(jnp.zeros(self.capacity, bool), self._uppers())
 
-    def lower(self: Any) -> Any:
-        return self._with_case(self._none(), self._uppers())
-
-    def swapcase(self: Any) -> Any:
+    def swapcase(self) -> Any:
         return self._with_case(self._lowers(), self._uppers())
 
-    def title(self: Any) -> Any:
+    def title(self) -> Any:
         letters = self._lowers() | self._uppers()
         first = ~jnp.pad(letters, (1, 0))[:-1]
         return self._with_case(self._lowers() & first, self._uppers() & ~first)
 
-    def capitalize(self: Any) -> Any:
+    def capitalize(self) -> Any:
         first = jnp.arange(self.capacity) == 0
         return self._with_case(self._lowers() & first, self._uppers() & ~first)
 
-    def casefold(self: Any) -> Any:
+    def casefold(self) -> Any:
         return self.lower()
 
-    def _with_case(self: Any, up: Any, down: Any) -> Any:
+    def _with_case(self, up: Any, down: Any) -> Any:
         """The text with some letters in upper case and some in lower case."""
         self._check_letters()
         codes = self.codes - _CASE * up.astype(jnp.int32) + _CASE * down.astype(jnp.int32)
         return type(self)(codes, self.size, self.bound)
 
-    def _none(self: Any) -> Any:
-        return jnp.zeros(self.capacity, bool)
-
-    def _lowers(self: Any) -> Any:
-        return self._from("a", "z")
-
-    def _uppers(self: Any) -> Any:
-        return self._from("A", "Z")
-
-    def _from(self: Any, first: str, last: str) -> Any:
-        return (self.codes >= ord(first)) & (self.codes <= ord(last))
-
-    def _spaces(self: Any) -> Any:
-        known: Any = jnp.zeros(self.capacity, bool)
-        for first, last in SPACES:
-            known |= (self.codes >= first) & (self.codes <= last)
-        return known & self.in_use()
-
-    def _check_letters(self: Any) -> None:
-        text = "a letter of a text is not of ASCII, and of others its kind, case and value are not known in lanes"
-        fails(LetterError, text, jnp.any(self.codes >= _ASCII))
-
     # What kind of letters there are
 
-    def _all(self: Any, flags: Any) -> Any:
+    def _all(self, flags: Any) -> Any:
         self._check_letters()
         return (self.size > 0) & jnp.all(flags | ~self.in_use())
 
-    def isdigit(self: Any) -> Any:
+    def isdigit(self) -> Any:
         return self._all(self._from("0", "9"))
 
     isdecimal = isnumeric = isdigit
 
-    def isalpha(self: Any) -> Any:
+    def isalpha(self) -> Any:
         return self._all(self._lowers() | self._uppers())
 
-    def isalnum(self: Any) -> Any:
+    def isalnum(self) -> Any:
         return self._all(self._lowers() | self._uppers() | self._from("0", "9"))
 
-    def isspace(self: Any) -> Any:
+    def isspace(self) -> Any:
         return (self.size > 0) & jnp.all(self._spaces() | ~self.in_use())
 
-    def isupper(self: Any) -> Any:
+    def isupper(self) -> Any:
         self._check_letters()
         return jnp.any(self._uppers()) & ~jnp.any(self._lowers())
 
-    def islower(self: Any) -> Any:
+    def islower(self) -> Any:
         self._check_letters()
         return jnp.any(self._lowers()) & ~jnp.any(self._uppers())
 
-    def isascii(self: Any) -> Any:
-        return ~jnp.any(self.codes >= _ASCII)
+    def isascii(self) -> Any:
+        return ~jnp.any(self._others())
 
     # Letters at the ends
 
-    def strip(self: Any, chars: Any = None, /) -> Any:
+    def strip(self, chars: Any = None, /) -> Any:
         return self._stripped(chars, left=True, right=True)
 
-    def lstrip(self: Any, chars: Any = None, /) -> Any:
+    def lstrip(self, chars: Any = None, /) -> Any:
         return self._stripped(chars, left=True, right=False)
 
-    def rstrip(self: Any, chars: Any = None, /) -> Any:
+    def rstrip(self, chars: Any = None, /) -> Any:
         return self._stripped(chars, left=False, right=True)
 
-    def _stripped(self: Any, chars: Any, *, left: bool, right: bool) -> Any:
+    def _stripped(self, chars: Any, *, left: bool, right: bool) -> Any:
         if chars is None:
             taken = self._spaces()
         else:
@@ -276,33 +191,28 @@ class TextMethods:
         last = jnp.max(jnp.where(kept, places + 1, 0)) if right else self.size
         return self._part(first, jnp.maximum(last, first))
 
-    def _part(self: Any, first: Any, last: Any) -> Any:
-        """The letters from one place, which is no less than 0, to another, which is no more than the length."""
-        order = jnp.minimum(first + jnp.arange(self.capacity, dtype=jnp.int32), self.capacity - 1)
-        return type(self).masked(self.codes[order], last - first, self.bound)
-
-    def removeprefix(self: Any, prefix: Any, /) -> Any:
+    def removeprefix(self, prefix: Any, /) -> Any:
         part = self._own(prefix)
         return self._part(jnp.where(self.startswith(part), part.size, 0), self.size)
 
-    def removesuffix(self: Any, suffix: Any, /) -> Any:
+    def removesuffix(self, suffix: Any, /) -> Any:
         part = self._own(suffix)
         return self._part(jnp.int32(0), self.size - jnp.where(self.endswith(part), part.size, 0))
 
-    def ljust(self: Any, width: Any, fillchar: Any = " ", /) -> Any:
+    def ljust(self, width: Any, fillchar: Any = " ", /) -> Any:
         return self.filled(width, fillchar, jnp.zeros_like)
 
-    def rjust(self: Any, width: Any, fillchar: Any = " ", /) -> Any:
+    def rjust(self, width: Any, fillchar: Any = " ", /) -> Any:
         return self.filled(width, fillchar, lambda more: more)
 
-    def center(self: Any, width: Any, fillchar: Any = " ", /) -> Any:
+    def center(self, width: Any, fillchar: Any = " ", /) -> Any:
         return self.filled(width, fillchar, lambda more: more // 2 + (more & width & 1))
 
-    def zfill(self: Any, width: Any, /) -> Any:
+    def zfill(self, width: Any, /) -> Any:
         is_signed = (self.size > 0) & ((self.codes[0] == ord("+")) | (self.codes[0] == ord("-")))
         return self.filled(width, "0", lambda more: more, jnp.where(is_signed, 1, 0))
 
-    def filled(self: Any, width: Any, fill: Any, before: Any, kept: Any = 0) -> Any:
+    def filled(self, width: Any, fill: Any, before: Any, kept: Any = 0) -> Any:
         """The text with letters put in, so that it has ``width`` of them.
 
         Args:
@@ -318,7 +228,7 @@ class TextMethods:
             room = max(room, width) if bound is None else room
         wanted = jnp.maximum(self.size, jnp.minimum(width, room + 1)).astype(jnp.int32)
         if type(width) is not int or width > room:
-            type(self)(jnp.zeros(room, jnp.int32), wanted, bound).check_room(wanted > room)
+            self.blank(room, wanted, bound)
         left = before(wanted - self.size)
         order = jnp.arange(room, dtype=jnp.int32)
         own = jnp.where(order < kept, order, order - left)
@@ -328,65 +238,64 @@ class TextMethods:
 
     # Texts of parts, and parts of texts
 
-    def partition(self: Any, sep: Any, /) -> Any:
+    def partition(self, sep: Any, /) -> Any:
         part = self._separator(sep)
         place = jnp.asarray(self.find(part), jnp.int32)
         return self._in_three(part, jnp.where(place < 0, self.size, place), place >= 0)
 
-    def rpartition(self: Any, sep: Any, /) -> Any:
+    def rpartition(self, sep: Any, /) -> Any:
         part = self._separator(sep)
         place = jnp.asarray(self.rfind(part), jnp.int32)
         return self._in_three(part, jnp.maximum(place, 0), place >= 0)
 
-    def _in_three(self: Any, part: Any, place: Any, is_there: Any) -> tuple[Any, Any, Any]:
+    def _in_three(self, part: Any, place: Any, is_there: Any) -> tuple[Any, Any, Any]:
         """The letters before a place, the separator if it stands there, and the letters behind it."""
         width = jnp.where(is_there, part.size, 0)
         behind = self._part(jnp.minimum(place + width, self.size), self.size)
         return self._part(jnp.int32(0), place), type(self).masked(part.codes, width), behind
 
-    def _separator(self: Any, sep: Any) -> Any:
+    def _separator(self, sep: Any) -> Any:
         part = self._own(sep)
         fails(ValueError, "empty separator", part.size == 0)
         return part
 
-    def split(self: Any, sep: Any = None, maxsplit: Any = -1) -> GrowingList:
+    def split(self, sep: Any = None, maxsplit: Any = -1) -> GrowingList:
         places = jnp.arange(self.capacity, dtype=jnp.int32)
-        if sep is None:
-            if not (type(maxsplit) is int and maxsplit < 0):
-                raise BatchTypeError(
-                    "`split` at white space, into a limited number of parts",
-                    help="name the separator: `split(' ', 1)`.",
-                )
-            inside = self.in_use() & ~self._spaces()
-            begins = inside & ~jnp.pad(inside, (1, 0))[:-1]
-            row = jnp.cumsum(begins, dtype=jnp.int32) - 1
-            first = lax.cummax(jnp.where(begins, places, 0))
-            count = row[-1] + 1
-        else:
-            part = self._separator(sep)
-            most = None if type(maxsplit) is int and maxsplit < 0 else jnp.where(maxsplit < 0, self.capacity, maxsplit)
-            hits = self._apart(part, self.matches(part), most)[:-1]
-            ends = jnp.where(hits, places + part.size, 0)
-            behind = lax.cummax(ends)  # the end of the last separator that begins here or before
-            inside = self.in_use() & (places >= behind)
-            row = jnp.cumsum(hits, dtype=jnp.int32)
-            first, count = behind, row[-1] + 1
-        room = capacity(kind_of(self), 0, None)
+        inside, row, first = self._words(places, maxsplit) if sep is None else self._fields(places, sep, maxsplit)
+        count = row[-1] + 1
         most_parts = self.capacity + 1 if sep is not None else (self.capacity + 1) // 2
-        room = min(room, most_parts)
-        new = GrowingList(None, count)
+        room = min(capacity(kind_of(self), 0, None), most_parts)
         if room < most_parts:
-            new = GrowingList(
-                type(self)(jnp.zeros((room, self.capacity), jnp.int32), jnp.zeros(room, jnp.int32)), count
-            )
-            new.check_room(count > room)
+            rows = type(self)(jnp.zeros((room, self.capacity), jnp.int32), jnp.zeros(room, jnp.int32))
+            GrowingList(rows, count).check_room(count > room)
         at = jnp.where(inside, row * self.capacity + places - first, room * self.capacity)
         codes = _scattered(jnp.zeros(room * self.capacity, jnp.int32), at, self.codes)
         sizes = jnp.zeros(room, jnp.int32).at[jnp.where(inside, row, room)].add(1, mode="drop")
         texts = type(self)(codes.reshape(room, self.capacity), sizes)
         return GrowingList(texts, jnp.minimum(count, room))
 
-    def join(self: Any, iterable: Any, /) -> Any:
+    def _words(self, places: Any, maxsplit: Any) -> tuple[Any, Any, Any]:
+        """Of each letter: whether it is in a word, the number of that word, and the place at which this begins."""
+        if not (type(maxsplit) is int and maxsplit < 0):
+            raise BatchTypeError(
+                "`split` at white space, into a limited number of parts", help="name the separator: `split(' ', 1)`."
+            )
+        inside = self.in_use() & ~self._spaces()
+        begins = inside & ~jnp.pad(inside, (1, 0))[:-1]
+        row = jnp.cumsum(begins, dtype=jnp.int32) - 1
+        return inside, row, lax.cummax(jnp.where(begins, places, 0))
+
+    def _fields(self, places: Any, sep: Any, maxsplit: Any) -> tuple[Any, Any, Any]:
+        """Of each letter: whether it is in a field, the number of that field, and the place at which this begins."""
+        part = self._separator(sep)
+        most = None if type(maxsplit) is int and maxsplit < 0 else jnp.where(maxsplit < 0, self.capacity, maxsplit)
+        hits = self._apart(part, self.matches(part), most)[:-1]
+        ends = jnp.where(hits, places + part.size, 0)
+        behind = lax.cummax(ends)  # the end of the last separator that begins here or before
+        inside = self.in_use() & (places >= behind)
+        return inside, jnp.cumsum(hits, dtype=jnp.int32), behind
+
+    def join(self, iterable: Any, /) -> Any:
         items = iterable.in_order() if not isinstance(iterable, (list, tuple)) else GrowingList.of(iterable)
         if items.items is None:
             return type(self).of("")
@@ -402,9 +311,7 @@ class TextMethods:
         begins = ends - sizes
         most = count * width + (count - 1) * self.capacity
         room = min(most, max(self.room_beside()[0], width))
-        made = type(self)(jnp.zeros(room, jnp.int32), ends[-1])
-        if most > room:
-            made.check_room(ends[-1] > room)
+        made = self.blank(room, ends[-1], may_be_longer=most > room)
         letters = jnp.arange(width, dtype=jnp.int32)
         at = jnp.where(letters < sizes[:, None], begins[:, None] + letters, room)
         joined = _scattered(made.codes, at, codes)

@@ -16,6 +16,7 @@ order of their codes, and then of their lengths.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partialmethod
 from typing import Any, ClassVar, Final, Self
 
 import jax
@@ -26,34 +27,25 @@ from hlobatch._jax import is_tracer
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.ir.choice import Choice, objects_of
 from hlobatch.ir.types import Static, TensorType, Type
-from hlobatch.values.containers import SIZE, Container, capacity, number
+from hlobatch.values.containers import SIZE, number
 from hlobatch.values.growing_lists import GrowingList
 from hlobatch.values.lane_failures import fails
+from hlobatch.values.letters import LETTER
 from hlobatch.values.text_methods import TextMethods
 
-_LETTER: Final = TensorType(np.dtype(np.int32))
 _MOST_LETTERS_PUT: Final = 8
 """Most letters that are put behind a text one by one; longer texts are joined by a gather. Chosen by judgement
 (2026-11), not measured."""
 
 
 @jax.tree_util.register_pytree_with_keys_class
-class LaneText(TextMethods, Container):
-    """A text, or, with ``TensorType`` in place of arrays, the type of one.
-
-    Attributes:
-        codes: The codes of its letters, ``i32[room]``; 0 behind the last.
-        size: The number of its letters, ``i32[]``.
-        bound: The room that the user gave it, or None.
-    """
+class LaneText(TextMethods):
+    """A text, or, with ``TensorType`` in place of arrays, the type of one; see ``Letters`` for its attributes."""
 
     python: ClassVar[Any] = str
     has_columns: ClassVar[bool] = True
     parts = "letters"
     arrays = ("codes", "size")
-
-    def __init__(self, codes: Any, size: Any, bound: int | None = None) -> None:
-        self.codes, self.size, self.bound = codes, size, bound
 
     def tree_flatten(self) -> tuple[tuple[Any, ...], tuple[bool, int | None]]:
         return (self.codes, self.size), (True, self.bound)
@@ -62,26 +54,6 @@ class LaneText(TextMethods, Container):
     def tree_unflatten(cls, data: tuple[bool, int | None], children: Any) -> Self:
         codes, size = children
         return cls(codes, size, data[1])
-
-    @classmethod
-    def of(cls, values: Any, bound: int | None = None) -> Self:
-        """A lane's text that equals a text: one of Python's, one of several, or a lane's."""
-        if isinstance(values, LaneText):
-            return values  # type: ignore[return-value]
-        texts = objects_of(values)
-        room = max(1, bound or 0, *map(len, texts))
-        table = np.zeros((len(texts), room), np.int32)
-        for row, text in zip(table, texts, strict=True):
-            row[: len(text)] = list(map(ord, text))
-        sizes = np.array(list(map(len, texts)), np.int32)
-        at = values.hb_index if isinstance(values, Choice) else 0
-        return cls(jnp.asarray(table)[at], jnp.asarray(sizes)[at], bound)
-
-    @classmethod
-    def masked(cls, codes: Any, size: Any, bound: int | None = None) -> Self:
-        """The text of the first ``size`` codes; those behind them may be anything."""
-        order = jnp.arange(codes.shape[0], dtype=jnp.int32)
-        return cls(jnp.where(order < size, codes, 0).astype(jnp.int32), jnp.asarray(size, jnp.int32), bound)
 
     @classmethod
     def letter(cls, code: Any) -> Self:
@@ -110,7 +82,7 @@ class LaneText(TextMethods, Container):
     def type_of(cls, values: Any, bound: int | None = None) -> Self:
         texts = objects_of(values.value if isinstance(values, Static) else values)
         room = max(1, bound or 0, *map(len, texts))
-        return cls(TensorType(_LETTER.dtype, (room,)), SIZE, bound)
+        return cls(TensorType(LETTER.dtype, (room,)), SIZE, bound)
 
     def together(self, other: Any) -> Self:
         if not isinstance(other, LaneText):
@@ -119,7 +91,7 @@ class LaneText(TextMethods, Container):
             other = type(self).type_of(other)
         bound = max((side.bound for side in (self, other) if side.bound is not None), default=None)
         room = max(self.capacity, other.capacity)
-        return type(self)(TensorType(_LETTER.dtype, (room,)), SIZE, bound)
+        return type(self)(TensorType(LETTER.dtype, (room,)), SIZE, bound)
 
     def with_items(self, other: Callable[[Any], Any]) -> Self:
         del other
@@ -136,17 +108,8 @@ class LaneText(TextMethods, Container):
         new = self.with_room(max(bound or 0, self.capacity))
         return type(self)(new.codes, new.size, bound)
 
-    @property
-    def capacity(self) -> int:
-        return int(self.codes.shape[0])
-
     def copy(self) -> Self:
         return type(self)(self.codes, self.size, self.bound)
-
-    def with_room(self, room: int) -> Self:
-        """The text with room for at least some number of letters."""
-        more = room - self.capacity
-        return self if more <= 0 else type(self)(jnp.pad(self.codes, (0, more)), self.size, self.bound)
 
     def within(self, room: int) -> Self:
         """The text in exactly some room, in which a longer text equals no text."""
@@ -157,18 +120,8 @@ class LaneText(TextMethods, Container):
         """The text, or the type of one, with room for no more letters; its length stays as it is."""
         if self.capacity <= room:
             return self
-        codes = TensorType(_LETTER.dtype, (room,)) if isinstance(self.codes, TensorType) else self.codes[:room]
+        codes = TensorType(LETTER.dtype, (room,)) if isinstance(self.codes, TensorType) else self.codes[:room]
         return type(self)(codes, self.size, self.bound)
-
-    def room_beside(self, *others: LaneText | str) -> tuple[int, int | None]:
-        """The room, and the bound, of a text that is made of this one and others."""
-        texts = (self, *others)
-        bounds = [one.bound for one in texts if isinstance(one, LaneText) and one.bound is not None]
-        if bounds:
-            return max(bounds), max(bounds)
-        known = max((len(one) for one in texts if isinstance(one, str)), default=0)
-        rooms = [one.capacity for one in texts if isinstance(one, LaneText)]
-        return max(capacity(_LETTER, known, None), *rooms), None
 
     def contents(self) -> Any:
         return self.codes
@@ -254,17 +207,10 @@ class LaneText(TextMethods, Container):
     def __ne__(self, other: object) -> Any:
         return self is not other if isinstance(self.codes, TensorType) else jnp.logical_not(self.equals(other))
 
-    def __lt__(self, other: Any) -> Any:
-        return self.ordered("lt", other)
-
-    def __le__(self, other: Any) -> Any:
-        return self.ordered("le", other)
-
-    def __gt__(self, other: Any) -> Any:
-        return self.ordered("gt", other)
-
-    def __ge__(self, other: Any) -> Any:
-        return self.ordered("ge", other)
+    __lt__ = partialmethod(ordered, "lt")
+    __le__ = partialmethod(ordered, "le")
+    __gt__ = partialmethod(ordered, "gt")
+    __ge__ = partialmethod(ordered, "ge")
 
     def __contains__(self, item: Any) -> bool:
         return bool(self.contains(item))
@@ -283,7 +229,7 @@ class LaneText(TextMethods, Container):
         room, bound = self.room_beside(other if isinstance(other, str) else behind)
         size = self.size + behind.size
         if self.capacity + behind.capacity > room:
-            type(self)(jnp.zeros(room, jnp.int32), size, bound).check_room(size > room)
+            self.blank(room, size, bound)
         new = self.within(room) if room < self.capacity else self.with_room(room)
         order = jnp.arange(room, dtype=jnp.int32)
         if behind.capacity <= _MOST_LETTERS_PUT:

@@ -577,3 +577,20 @@ def test_whether_a_number_is_a_member_is_not_guessed() -> None:
 
     with pytest.raises(hb.BatchTypeError, match="whether a number is a member of an `IntEnum` is not known"):
         hb.batch(is_member)(np.array(LANES, np.int32))
+
+
+class Table:
+    """Has the name of one of hlobatch's own classes."""
+
+    def __init__(self, size):
+        self.size = size
+
+
+def test_messages_keep_the_name_of_a_users_class_that_is_also_one_of_ours():
+    @hb.batch
+    def missing(n):
+        table = Table(n)
+        return table.rows if n > 1 else table.size
+
+    with pytest.raises(hb.BatchTypeError, match="'Table' object has no attribute 'rows'"):
+        missing(jnp.arange(3))

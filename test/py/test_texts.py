@@ -13,7 +13,7 @@ import pytest
 from zoo import LOOP
 
 import hlobatch as hb
-from hlobatch.values.text_methods import SPACES
+from hlobatch.values.letters import SPACES
 from hlobatch.values.texts import LaneText
 
 NUMBERS = [0, 7, -12, 121, 12321, -(2**31) + 2, 2**31 - 1, 100, 255, -1]
