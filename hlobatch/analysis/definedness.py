@@ -70,7 +70,7 @@ def check_definedness(program: Program) -> Program:
 
 def _error(function: Function, name: str, op: Op) -> UndefinedVariableError:
     short = as_written(user_name(name))
-    written = [o for block in function.graph for o in block.ops if user_name_of(o, user_name(name))]
+    written = [o for block in function.graph for o in block.ops if user_name(name) in map(user_name, o.defs)]
     notes = [Note(f"{short!r} is deleted here", o.location) for o in written if o.code.deletes]
     notes = notes or [Note(f"{short!r} is given a value here, but not on every path", o.location) for o in written]
     places = dict(zip(op.uses, op.read_at, strict=False))
@@ -85,8 +85,3 @@ def _error(function: Function, name: str, op: Op) -> UndefinedVariableError:
 def user_name(variable: str) -> str:
     """The name that the user gave a variable (``fib.n:2`` is ``n``)."""
     return unsplit(variable.rsplit(".", 1)[-1])
-
-
-def user_name_of(op: Op, short: str) -> bool:
-    """Whether an operation writes a variable that the user calls ``short``."""
-    return any(user_name(name) == short for name in op.defs)

@@ -94,12 +94,9 @@ def methods_of(kind: type) -> Iterator[types.FunctionType]:
     """The functions of a class that are written in the user's files, or in the prelude."""
     for value in vars(kind).values():
         for function in functions_in(value):
-            if isinstance(function, types.FunctionType) and _is_read(function.__code__.co_filename):
+            file = function.__code__.co_filename if isinstance(function, types.FunctionType) else ""
+            if file and (is_users_file(file) or is_of_prelude(file)):
                 yield function
-
-
-def _is_read(file: str) -> bool:
-    return is_users_file(file) or is_of_prelude(file)
 
 
 def functions_in(value: Any) -> Iterator[Any]:

@@ -478,9 +478,10 @@ def _changes(op: PrimOp, in_types: Sequence[Type], states: Sequence[Sequence[Par
         if index in others_at and short not in bound:
             others.add(short)
         if found := changed(known):
+            kinds = [type(part.item) for part in found if isinstance(part.item, (list, dict, set))]
             error = UnsupportedSyntaxError(
                 f"this code changes {'a value' if short.startswith('$') else repr(short)} in place",
-                help=_OF_OWN_CLASS if any(_is_of_own_class(part.item) for part in found) else _NEW_VALUE,
+                help=_OF_OWN_CLASS if any(map(is_users_class, kinds)) else _NEW_VALUE,
             )
             depths = depths_of(in_types[index].tensors, [part.item for part in found]) or {0}
             error.may_grow = tuple((unsplit(name), depth) for depth in sorted(depths))
@@ -489,24 +490,14 @@ def _changes(op: PrimOp, in_types: Sequence[Type], states: Sequence[Sequence[Par
         yield of_code(op.location), Changes(frozenset(others))
 
 
-def _is_of_own_class(value: Any) -> bool:
-    """Whether a value is a container of a class of the user's."""
-    return isinstance(value, (list, dict, set)) and is_users_class(type(value))
-
-
 def _outside(op: PrimOp, in_types: Sequence[Type], values: Sequence[Any]) -> list[Named]:
     """The objects that code reaches and that are the same in all lanes, with their names."""
     if not isinstance(op.function, types.FunctionType):
         return []
-    found = _classes_of(values)
+    found = {box.cls for box in walked(boxes_in(values), lambda box: boxes_in(box.values))}
     named = [] if names_nothing(op.function) and not found else [op.function]
     drawn = [(type(one).__name__, one) for function in named for one in generators_of(function, found)]
     pairs = zip(op.vars_in, in_types, strict=True)
     given = [(user_name(v), leaf.value) for v, t in pairs for leaf in t.leaves if isinstance(leaf, Static)]
     classes = [(kind.__name__, kind) for kind in found]
     return [*(("", function) for function in named), *given, *drawn, *classes]
-
-
-def _classes_of(values: Sequence[Any]) -> set[type]:
-    """The user's classes of the objects in some values."""
-    return {box.cls for box in walked(boxes_in(values), lambda box: boxes_in(box.values))}

@@ -606,7 +606,7 @@ class _Inferrer:
 
         What is left of a variable with such objects, for one statement, may be one of several objects, too.
         """
-        return _is_named(name, self.optional) or is_of_one_kind(user_name(name))
+        return unsplit(name) in self.optional or is_of_one_kind(user_name(name))
 
     def _joined(self, name: str, old: Type, new: Type, optional: bool) -> Type:
         """The join of two types; failing that, the join of all origins, as where a large integer now meets a float."""
@@ -641,11 +641,6 @@ def _grown(type_: Type, depths: Collection[int], location: Location) -> Type:
         return Type(functools.reduce(grown, depths, type_.tensors)) if depths else type_
     except BatchTypeError as error:
         raise error.at(location) from None
-
-
-def _is_named(variable: str, names: Collection[str]) -> bool:
-    """Whether a variable's name, before live ranges were split, is one of ``names``."""
-    return bool(names) and unsplit(variable) in names
 
 
 def _results(program: Program) -> frozenset[str]:

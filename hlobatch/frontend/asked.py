@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import ast
 import collections
-import functools
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NoReturn, TypeVar
@@ -59,18 +58,6 @@ class Questions:
         return found
 
 
-def _of(kind: type, site: Site, callees: Callees) -> Any:
-    return callees.facts.of(kind, site)
-
-
-def _makes_several(callees: Callees) -> bool:
-    return len(callees.classes) > 1
-
-
-def _has(kind: type, callees: Callees) -> bool:
-    return callees.facts.has(kind)
-
-
 class AskedFacts:
     """The facts of a program; each question about them is recorded."""
 
@@ -86,12 +73,12 @@ class AskedFacts:
 
     def of(self, kind: type[Fact], site: Site) -> Fact | None:
         """The fact of a kind about a site; None if there is none."""
-        found: Fact | None = self._once(kind, site, functools.partial(_of, kind, site))
+        found: Fact | None = self._once(kind, site, lambda callees: callees.facts.of(kind, site))
         return found
 
     def has(self, kind: type) -> bool:
         """Whether there is a fact of a kind."""
-        return bool(self._once(kind, None, functools.partial(_has, kind)))
+        return bool(self._once(kind, None, lambda callees: callees.facts.has(kind)))
 
     def about_code(self, kind: type[Fact]) -> Sequence[tuple[Location, Fact]]:
         """All facts of a kind about straight-line code, each with the location of the code."""
@@ -177,7 +164,9 @@ class Asking:
     @property
     def has_kinds(self) -> bool:
         """Whether a variable may hold objects of several classes."""
-        return self.facts.has(MayBeNone) or self.facts.has(OfKinds) or self._ask(_makes_several)
+        return (
+            self.facts.has(MayBeNone) or self.facts.has(OfKinds) or self._ask(lambda callees: len(callees.classes) > 1)
+        )
 
     def method(self, name: str) -> Calls | None:
         """The function that a method call means, as far as its name alone tells; else None."""

@@ -22,7 +22,7 @@ from typing import Any, Final
 
 from hlobatch.analysis.aliases import AnotherName
 from hlobatch.frontend.changes import rebinding
-from hlobatch.frontend.nodes import all_arguments, located, prefixes
+from hlobatch.frontend.nodes import all_arguments, located, prefixes, walk_all, with_fields
 from hlobatch.frontend.scopes import dump_as_read, is_path, root_of, stored_names, target_names, with_parts
 from hlobatch.frontend.straight_line import StraightLineLowering
 from hlobatch.frontend.syntax import helper, load
@@ -185,7 +185,7 @@ def written_out(
     None if the variable may not mean that path in all.
     """
     root = root_of(place)
-    parts = [part for statement in body for part in ast.walk(statement)]
+    parts = walk_all(body)
     if not isinstance(root, ast.Name) or not lowering.is_own(root.id) or not is_path(place):
         return None
     if root.id in lowering.callee.source.signature.parameters and rebinding(lowering.source.node, root.id) is not None:
@@ -193,16 +193,13 @@ def written_out(
     named = {part.id for part in ast.walk(place) if isinstance(part, ast.Name)}
     if not (named | {variable}).isdisjoint(name for statement in body for name in stored_names(statement)):
         return None
-    if any(isinstance(part, _SCOPES) and _mentions(part, {variable}) for part in parts) or _may_move(
-        lowering, place, named, parts
-    ):
+    inside = walk_all(part for part in parts if isinstance(part, _SCOPES))
+    if any(isinstance(part, ast.Name) and part.id == variable for part in inside):
+        return None
+    if _may_move(lowering, place, named, parts):
         return None
     lowering.changes_own(root.id)
     return [_with_place(statement, variable, place) for statement in body]
-
-
-def _mentions(node: ast.AST, names: set[str]) -> bool:
-    return any(isinstance(part, ast.Name) and part.id in names for part in ast.walk(node))
 
 
 def _with_place(node: Any, variable: str, place: ast.expr) -> Any:
@@ -213,12 +210,8 @@ def _with_place(node: Any, variable: str, place: ast.expr) -> Any:
 
 def _at(place: ast.expr, node: ast.AST) -> ast.expr:
     """A copy of a path, with the location of a node."""
-    copied: ast.expr = with_parts(_copied(place), lambda part: _at(part, node))
+    copied: ast.expr = with_parts(with_fields(place), lambda part: _at(part, node))
     return located(copied, node)
-
-
-def _copied(node: Any) -> Any:
-    return type(node)(**dict(ast.iter_fields(node)))
 
 
 def _may_move(lowering: StraightLineLowering, place: ast.expr, named: set[str], parts: Iterable[ast.AST]) -> bool:

@@ -173,7 +173,11 @@ class Callees:
         plain = plain_function(function)
         key = plain, None
         if key not in self.by_key:
-            source = with_dicts(read_source(plain), _static, of_globals=self.facts.has(Memoized))
+            source = with_dicts(
+                read_source(plain),
+                lambda node, of: static_value(node, of, frozenset()),
+                of_globals=self.facts.has(Memoized),
+            )
             made = Callee(self._name(plain), source, type_inference)
             self.by_key[key] = self._as_known(key, made)
         return self.by_key[key]
@@ -291,10 +295,6 @@ def static_value(node: ast.expr, source: Source, local: frozenset[str]) -> Any:
         except Exception:  # noqa: BLE001  # the error of a user's property gets a place where the code runs
             return MISSING
     return MISSING
-
-
-def _static(node: ast.expr, source: Source) -> Any:
-    return static_value(node, source, frozenset())
 
 
 def is_sync(node: ast.expr, source: Source, local: frozenset[str]) -> TypeGuard[ast.Call]:

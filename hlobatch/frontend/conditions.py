@@ -193,7 +193,7 @@ class ConditionLowering:
                 part = index
             case _:
                 return None
-        if not self._is_variable(name):
+        if name not in self.function.local and not name.startswith(TEMPORARY):
             return None
         of = self.function.variable(name) if part is None else f"{self.function.variable(name)}[{part}]"
         is_known = self.function.callees.facts.of(MayBeNone, MayBeNone(of).site) is not None
@@ -204,9 +204,6 @@ class ConditionLowering:
         is_none = helper("__hb_is_none", [asked], test)
         condition = helper("__hb_not", [is_none], test) if if_true else is_none
         return _Asked(name, part, condition, if_true, is_known)
-
-    def _is_variable(self, name: str) -> bool:
-        return name in self.function.local or name.startswith(TEMPORARY)
 
 
 def _is_looked_up(node: ast.expr) -> bool:

@@ -36,8 +36,8 @@ from hlobatch.frontend.nodes import located
 from hlobatch.frontend.raising import RaisingLowering
 from hlobatch.frontend.steps import StepByStep, is_one_step
 from hlobatch.frontend.syntax import helper, literal, load, placed
-from hlobatch.values.facts import Learned, of_code
-from hlobatch.values.lane_failures import OF_LANES, PROGRAM, CanFail, Careful, Caught
+from hlobatch.values.facts import WHOLE_PROGRAM, Learned, of_code
+from hlobatch.values.lane_failures import OF_LANES, CanFail, Careful, Caught
 
 _OF_ARGUMENTS: Final = (ZeroDivisionError, OverflowError, KeyError, TypeError)
 """Exceptions that no method of lists raises, so that they come from an argument, which Python evaluates first."""
@@ -80,7 +80,7 @@ class FailingLowering(RaisingLowering):
     @property
     def _is_careful(self) -> bool:
         """Whether operations test their operands for None."""
-        return self.callees.facts.of(Careful, PROGRAM) is not None
+        return self.callees.facts.of(Careful, WHOLE_PROGRAM) is not None
 
     def _wanting(self, body: Sequence[ast.stmt], node: ast.AST) -> Sequence[ast.stmt]:
         """Code preceded by a call that says which failures of its operations count."""
@@ -205,4 +205,4 @@ class FailingLowering(RaisingLowering):
         known = self.caught.kinds if self.caught else ()
         new = tuple(kind for kind in OF_LANES if kind not in known and any(issubclass(kind, other) for other in kinds))
         if new or not self.has_try:
-            raise Learned(PROGRAM, Caught((*known, *new)))
+            raise Learned(WHOLE_PROGRAM, Caught((*known, *new)))

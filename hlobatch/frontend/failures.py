@@ -27,14 +27,11 @@ from hlobatch.ir.walk import attributes
 from hlobatch.ir.words import encoded, shortened, size_of
 from hlobatch.prelude import is_of_prelude
 from hlobatch.values.boxes import boxed
-from hlobatch.values.facts import Learned, of_function
+from hlobatch.values.facts import WHOLE_PROGRAM, Learned
 from hlobatch.values.lane_failures import LEFT_OUT, given
 from hlobatch.values.leaf_types import leaf_type
 from hlobatch.values.one_of import for_each
 from hlobatch.values.optional import is_several
-
-WHOLE_PROGRAM: Final = of_function(None)
-"""The site of facts about a whole program."""
 
 
 @dataclass(frozen=True, slots=True)

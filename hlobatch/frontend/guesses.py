@@ -24,7 +24,7 @@ from typing import Any, Final
 
 from hlobatch.diagnostics import HloBatchError
 from hlobatch.frontend.changes import ChangesByCalls, GivesBack, changed_by_methods
-from hlobatch.frontend.failures import WHOLE_PROGRAM, AlwaysRaises, Raises
+from hlobatch.frontend.failures import AlwaysRaises, Raises
 from hlobatch.frontend.files import is_users
 from hlobatch.frontend.following import Calls, follow
 from hlobatch.frontend.nested import Template
@@ -32,7 +32,7 @@ from hlobatch.frontend.nodes import located
 from hlobatch.frontend.scopes import own_parts
 from hlobatch.frontend.source import Source, read_source
 from hlobatch.frontend.steps import StepByStep
-from hlobatch.values.facts import Facts, Learned, NotYet, Site, Tried, of_function
+from hlobatch.values.facts import WHOLE_PROGRAM, Facts, Learned, NotYet, Site, Tried, of_function
 from hlobatch.values.lane_failures import OF_LANES, SurelyFails, is_wanted
 
 OF_LOWERING: Final = (Raises, AlwaysRaises, ChangesByCalls, GivesBack, StepByStep)

@@ -153,15 +153,16 @@ def may_take_out(node: ast.expr, loop: ast.For, scope: Mapping[str, Template]) -
     variable = root.id if isinstance(root, ast.Name) else ""
     called = {name for name, template in scope.items() if variable in template.captured}
     for part in walk_all(loop.body):
-        if isinstance(part, ast.Delete) or (isinstance(part, ast.Name) and part.id in called):
-            return True
-        if isinstance(part, ast.Call) and _is_given(part, variable) and not _keeps_keys(part):
-            return True
+        match part:
+            case ast.Delete():
+                return True
+            case ast.Name(name) if name in called:
+                return True
+            case ast.Call(ast.Attribute(_, method)) if method in _KEEPING:
+                pass
+            case ast.Call() if _is_given(part, variable):
+                return True
     return False
-
-
-def _keeps_keys(call: ast.Call) -> bool:
-    return isinstance(call.func, ast.Attribute) and call.func.attr in _KEEPING
 
 
 _KEEPING: Final = frozenset({*VIEWS, "append", "get", "setdefault", "update"})

@@ -170,15 +170,11 @@ class Meanings:
                 return self._call(node, written)
             case ast.Subscript(value, index, ast.Load()) if self.asks_items or not _is_written_out(index):
                 return _item(value, index, node)
-            case ast.Attribute(value, name, ast.Load()) if self._is_found_out(node):
+            case ast.Attribute(value, name, ast.Load()) if static_value(node, self.source, self.local) is MISSING:
                 return helper("__hb_member", [value, literal(name, node)], node)
             case ast.Compare():
                 return self._comparison(node)
         return self._trace_time(node)
-
-    def _is_found_out(self, node: ast.expr) -> bool:
-        """Whether the value of an expression is known only to tracing."""
-        return static_value(node, self.source, self.local) is MISSING
 
     def _trace_time(self, node: Any) -> Any:
         """Control flow inside a lambda or a comprehension rewritten to calls; displays and unpacking, too."""

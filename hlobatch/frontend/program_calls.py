@@ -22,7 +22,7 @@ from hlobatch.frontend.changes import GivesBack, rebinding
 from hlobatch.frontend.following import MAKE, Calls
 from hlobatch.frontend.guesses import Expected, tried
 from hlobatch.frontend.nested import Default
-from hlobatch.frontend.nodes import located
+from hlobatch.frontend.nodes import located, with_fields
 from hlobatch.frontend.operands import operands_of, with_operands
 from hlobatch.frontend.places import as_target, put_back
 from hlobatch.frontend.scopes import root_of
@@ -263,9 +263,10 @@ class CallLowering:
         callee = called.callee
         if is_starred(node) or called.receiver == "bound":
             return self._bound_by_tracing(node, callee)
-        arguments = [_content(value) if i in called.contents else value for i, value in enumerate(node.args)]
-        given = located(ast.Call(node.func, arguments, node.keywords), node)
-        return self._bound(given, callee.name, callee.source, called.receiver)
+        arguments = list(node.args)
+        for i in called.contents:  # objects of classes that are derived from containers
+            arguments[i] = located(ast.Attribute(arguments[i], "hb_content", ast.Load()), arguments[i])
+        return self._bound(with_fields(node, args=arguments), callee.name, callee.source, called.receiver)
 
     def arguments(self, node: ast.Call, source: Source, receiver: str) -> dict[str, ast.expr]:
         """The arguments of a call of a function without stars, by parameter; the receiver is as in ``Calls``."""
@@ -296,11 +297,6 @@ class CallLowering:
         indices = (literal(i, node) for i in range(len(signature.parameters)))
         items = (located(ast.Subscript(found, index, ast.Load()), node) for index in indices)
         return dict(zip(signature.parameters, items, strict=True))
-
-
-def _content(node: ast.expr) -> ast.expr:
-    """The container in an object of a class that is derived from a container."""
-    return located(ast.Attribute(node, "hb_content", ast.Load()), node)
 
 
 def is_of_base(function: ast.expr) -> bool:

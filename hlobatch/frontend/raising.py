@@ -27,7 +27,7 @@ from typing import Any, Final
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.callees import Callee
 from hlobatch.frontend.expressions import ExpressionLowering, parameter_names
-from hlobatch.frontend.failures import WHOLE_PROGRAM, AlwaysRaises, LooksAt, Raises, Recorder, Relay, Words
+from hlobatch.frontend.failures import AlwaysRaises, LooksAt, Raises, Recorder, Relay, Words
 from hlobatch.frontend.nodes import located
 from hlobatch.frontend.primitives import compile_primitive
 from hlobatch.frontend.scopes import read_names
@@ -36,7 +36,7 @@ from hlobatch.frontend.syntax import assigned, helper, literal, load
 from hlobatch.ir.code import UNDEFINED
 from hlobatch.ir.failures import CAUGHT, RAISED
 from hlobatch.ir.ops import HALT, NO_RESULT, PrimOp
-from hlobatch.values.facts import Learned, of_function
+from hlobatch.values.facts import WHOLE_PROGRAM, Learned, of_function
 
 FAILURE: Final = f"{TEMPORARY}failure"
 """The variable with the number of a failure; 0 if there is none."""

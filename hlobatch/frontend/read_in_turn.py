@@ -151,13 +151,11 @@ def _reads(node: ast.expr, meaning: Meaning, scope: Mapping[str, Template]) -> I
             node, meaning
         ):  # it may return a container that it is given, or a part of it
             yield from ((name, True) for name in read_names(node))
-        case ast.Name() | ast.Attribute() | ast.Subscript() if not _is_slice(node):
+        case ast.Subscript(_, ast.Slice()):
+            pass  # a copy
+        case ast.Name() | ast.Attribute() | ast.Subscript():
             root = root_of(node)
             yield from [(root.id, True)] if isinstance(root, ast.Name) else []
-
-
-def _is_slice(node: ast.expr) -> bool:
-    return isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice)
 
 
 def _changed(loop: ast.For, names: Iterable[str]) -> set[str]:

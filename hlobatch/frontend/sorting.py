@@ -29,17 +29,14 @@ def sorted_by(values: Sequence[Any], keys: Sequence[Any], reverse: bool) -> list
         return _exchanged(list(values), list(keys), reverse)
     columns = [jnp.stack(list(map(jnp.asarray, together(column)))) for column in zip(*parts, strict=True)]
     places = _order(columns, reverse)
-    columns = [jnp.stack([jnp.asarray(leaf) for leaf in together(leaves)]) for leaves in _leaves(values)]
+    leaves = zip(*map(jax.tree.leaves, values), strict=True)
+    columns = [jnp.stack([jnp.asarray(leaf) for leaf in together(column)]) for column in leaves]
     ordered = [column[places] for column in columns]
     treedef = jax.tree.structure(values[0])
     items = [jax.tree.unflatten(treedef, [column[i] for column in ordered]) for i in range(len(values))]
     for item in items:
         is_one_of(item, values)
     return items
-
-
-def _leaves(values: Sequence[Any]) -> list[tuple[Any, ...]]:
-    return list(zip(*map(jax.tree.leaves, values), strict=True))
 
 
 def _order(columns: Sequence[Any], reverse: bool) -> Any:

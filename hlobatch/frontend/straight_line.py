@@ -38,8 +38,8 @@ from hlobatch.frontend.support import refusal
 from hlobatch.frontend.syntax import assigned, helper, load, spread
 from hlobatch.ir.names import AT_PLACE
 from hlobatch.ir.ops import BranchOp, GotoOp, PrimOp
-from hlobatch.values.facts import Changes, Site, of_code, of_function
-from hlobatch.values.lane_failures import PROGRAM, CanFail, Careful, Caught
+from hlobatch.values.facts import WHOLE_PROGRAM, Changes, Site, of_code, of_function
+from hlobatch.values.lane_failures import CanFail, Careful, Caught
 from hlobatch.values.own_containers import is_method_of_base
 
 TEMPORARY: Final = "_hb_"
@@ -67,7 +67,7 @@ class StraightLineLowering(abc.ABC):
         self.meanings = Meanings(
             self.source,
             self.local,
-            is_careful=callees.facts.of(Careful, PROGRAM) is not None,
+            is_careful=callees.facts.of(Careful, WHOLE_PROGRAM) is not None,
             asks_items=any(issubclass(kind, LookupError) for kind in self.caught.kinds) if self.caught else False,
         )
         self.blocks = BlockBuilder()
@@ -83,7 +83,7 @@ class StraightLineLowering(abc.ABC):
     @property
     def caught(self) -> Caught | None:
         """The exceptions that operations of the program raise where JAX would give a value; None if there are none."""
-        return self.callees.facts.of(Caught, PROGRAM)
+        return self.callees.facts.of(Caught, WHOLE_PROGRAM)
 
     @property
     def has_try(self) -> bool:

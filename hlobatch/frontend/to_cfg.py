@@ -34,7 +34,6 @@ from hlobatch.frontend.conditions import called_on_each
 from hlobatch.frontend.effects import has_host_do, speaks
 from hlobatch.frontend.expressions import parameter_names
 from hlobatch.frontend.failing_statements import FailingLowering
-from hlobatch.frontend.failures import WHOLE_PROGRAM
 from hlobatch.frontend.following import Calls
 from hlobatch.frontend.generator_loops import GeneratorLoop
 from hlobatch.frontend.generators import Iterates
@@ -52,7 +51,7 @@ from hlobatch.frontend.try_statements import TryLowering
 from hlobatch.frontend.whole_function import Loop
 from hlobatch.ir.ops import HALT
 from hlobatch.ir.program import Function
-from hlobatch.values.facts import HasToReturn
+from hlobatch.values.facts import WHOLE_PROGRAM, HasToReturn
 
 T = TypeVar("T")
 
@@ -336,7 +335,7 @@ class FunctionLowering(FailingLowering):
             match node.orelse:
                 case [ast.If() as inner]:
                     self.blocks.start(otherwise, self.location(inner))
-                    tested = self._unless_refused(inner, functools.partial(self._elif, inner))
+                    tested = self._unless_refused(inner, functools.partial(self._test, inner))
                     if tested is not None:
                         lowered, (then, otherwise, after) = inner, tested
                 case [first, *_]:
@@ -353,10 +352,6 @@ class FunctionLowering(FailingLowering):
         then, otherwise, after = (self.blocks.name(stem) for stem in ("then", "else", "after_if"))
         self.conditions.branch(node.test, then, otherwise if node.orelse else after)
         return then, otherwise, after
-
-    def _elif(self, node: ast.If) -> tuple[str, str, str]:
-        """Lower the test of an ``elif``."""
-        return self._test(node)
 
     def _side(self, body: list[ast.stmt]) -> None:
         """Lower a side of a branch; unsupported code in it is refused only if tracing reaches it."""

@@ -13,13 +13,13 @@ from hlobatch.diagnostics import HloBatchError, Note, UnsupportedSyntaxError
 from hlobatch.frontend.asked import Lowered
 from hlobatch.frontend.callees import Callee, Callees, changed_default
 from hlobatch.frontend.expressions import parameter_names
-from hlobatch.frontend.failures import MOST_FAILURES, WHOLE_PROGRAM, Failures, LooksAt, Relay
+from hlobatch.frontend.failures import MOST_FAILURES, Failures, LooksAt, Relay
 from hlobatch.frontend.guesses import OF_LOWERING, NothingExpected
 from hlobatch.frontend.to_cfg import FunctionLowering
 from hlobatch.ir.ops import HALT, FunctionCallOp, GotoOp
 from hlobatch.ir.program import MAIN, Block, ControlFlowGraph, Function, Program
-from hlobatch.values.facts import NONE_KNOWN, Facts, Learned, Site, tell
-from hlobatch.values.lane_failures import PROGRAM, WHERE_CHECKED, Caught
+from hlobatch.values.facts import NONE_KNOWN, WHOLE_PROGRAM, Facts, Learned, Site, tell
+from hlobatch.values.lane_failures import WHERE_CHECKED, Caught
 
 
 def to_program(function: Callable[..., Any], type_inference: Callable[..., Any] | None = None) -> Program:
@@ -54,8 +54,8 @@ def program_and_facts(
         BatchTypeError: A call with the wrong arguments.
     """
     known, guessed, classes = known or Lowered(), set[Any](), set[type]()
-    if checked and facts.of(Caught, PROGRAM) is None:
-        facts = facts.and_also(Learned(PROGRAM, Caught(WHERE_CHECKED, has_try=False)))
+    if checked and facts.of(Caught, WHOLE_PROGRAM) is None:
+        facts = facts.and_also(Learned(WHOLE_PROGRAM, Caught(WHERE_CHECKED, has_try=False)))
     while True:
         callees = Callees(facts, follow, guessed=set(guessed), classes=set(classes))
         main = callees.add(function, type_inference)

@@ -27,14 +27,14 @@ from typing import Final
 
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.failing_statements import FailingLowering
-from hlobatch.frontend.failures import WHOLE_PROGRAM, LooksAt
+from hlobatch.frontend.failures import LooksAt
 from hlobatch.frontend.handlers import caught_kinds, drops_exceptions
 from hlobatch.frontend.nodes import located
 from hlobatch.frontend.raising import FAILURE, Handled, Try
 from hlobatch.frontend.straight_line import TEMPORARY
 from hlobatch.frontend.syntax import helper, literal, load
 from hlobatch.values.draws import is_users_class
-from hlobatch.values.facts import Learned
+from hlobatch.values.facts import WHOLE_PROGRAM, Learned
 from hlobatch.values.lane_failures import OF_LANES
 
 _OF_TRACEBACKS: Final = frozenset(

@@ -21,12 +21,12 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from hlobatch.analysis.type_errors import RESULT
 from hlobatch.diagnostics import HloBatchError
-from hlobatch.frontend.failures import WHOLE_PROGRAM
 from hlobatch.ir.program import Program
 from hlobatch.transforms.attempts import Attempt, Attempts
 from hlobatch.values.facts import (
     MOST_STATEMENTS_WRITTEN_OUT,
     NONE_KNOWN,
+    WHOLE_PROGRAM,
     Facts,
     GoesOver,
     Grows,

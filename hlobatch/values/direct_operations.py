@@ -53,14 +53,8 @@ def _alike(number: Any, other: Any) -> Any | None:
         return None
     if is_tracer(other):
         return other if other.aval == aval else None
-    if (
-        aval.weak_type
-        or aval.shape
-        or not (kind == "f" and aval.dtype.itemsize >= 4 if type(other) is float else _is_literal(other))
-    ):
-        return None
-    return np.asarray(other, aval.dtype)
-
-
-def _is_literal(other: Any) -> bool:
-    return type(other) is int and other in _LITERALS
+    if type(other) is float:
+        fits = kind == "f" and aval.dtype.itemsize >= 4
+    else:
+        fits = type(other) is int and other in _LITERALS
+    return np.asarray(other, aval.dtype) if fits and not aval.weak_type and not aval.shape else None

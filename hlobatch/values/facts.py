@@ -75,6 +75,10 @@ def of_function(key: Hashable) -> Site:
     return Site(key, (), (0, 0, 0, 0))
 
 
+WHOLE_PROGRAM: Final = of_function(None)
+"""The site of facts about a whole program."""
+
+
 @dataclass(frozen=True)
 class Facts:
     """All facts about the sites of a program; immutable.

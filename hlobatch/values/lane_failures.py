@@ -39,7 +39,7 @@ from hlobatch.diagnostics import (
 from hlobatch.prelude import is_of_prelude
 from hlobatch.scoped import having
 from hlobatch.values.carriers import in_words
-from hlobatch.values.facts import Learned, NotYet, Site, of_code, of_function
+from hlobatch.values.facts import WHOLE_PROGRAM, Learned, NotYet, Site, of_code
 from hlobatch.values.optional import in_any_case, is_any_optional, optional
 
 OF_LANES: Final = (ZeroDivisionError, IndexError, KeyError, ValueError, OverflowError, StopIteration)
@@ -84,10 +84,6 @@ class Caught:
 @dataclass(frozen=True, slots=True)
 class Careful:
     """The fact that code computes with values that are None in some lanes: all operations test operands for None."""
-
-
-PROGRAM: Final = of_function(None)
-"""The site of facts about a whole program."""
 
 
 @final
@@ -213,7 +209,7 @@ def watched_alone(
                     can_fail = CanFail((*watched.known, *watched.untested), watched.is_surely)
                     learned.append((of_code(place), can_fail))
         if is_compiled and not watched.is_careful and is_any_optional():
-            raise Learned(PROGRAM, Careful())
+            raise Learned(WHOLE_PROGRAM, Careful())
         return given
 
     return run

@@ -27,7 +27,7 @@ from hlobatch.prelude import bases
 from hlobatch.prelude.bases import Content
 from hlobatch.scoped import having
 from hlobatch.values.draws import is_users_class, is_users_file
-from hlobatch.values.facts import Learned, of_function
+from hlobatch.values.facts import WHOLE_PROGRAM, Learned
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ def function_for(function: Any, args: Sequence[Any]) -> Any:
         return getattr(_BASES[function.__objclass__], function.__name__, function)
     made = class_for(function)
     if made is not function and issubclass(made, Content) and not _are_known.get():
-        raise Learned(of_function(None), MakesContents())
+        raise Learned(WHOLE_PROGRAM, MakesContents())
     return made
 
 

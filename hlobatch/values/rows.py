@@ -120,15 +120,12 @@ def _of_several_kinds(left: Type, right: Type) -> Any | None:
         found = join(left, right, optional=True).tensors
     except DisagreementError:
         return None
-    parts = jax.tree.leaves(
-        found, is_leaf=lambda part: isinstance(part, (TensorType, Static, Value)) and not _opens(part)
-    )
+
+    def is_whole(part: Any) -> bool:
+        return isinstance(part, (TensorType, Static, Value)) and not isinstance(part, (Boxed, Kinds))
+
+    parts = jax.tree.leaves(found, is_leaf=is_whole)
     return found if all(isinstance(part, (TensorType, Growing)) for part in parts) else None
-
-
-def _opens(part: Any) -> bool:
-    """Whether a part of a type of items consists of types of items."""
-    return isinstance(part, (Boxed, Kinds))
 
 
 def _growing_if_longer(one: Any, other: Any) -> Any:
@@ -342,7 +339,7 @@ def keys_of_order(rows: Any, key: Callable[[Any], Any] | None, in_turn: Callable
         BatchTypeError: A key is no number, or tuple or list of numbers.
     """
     keys = rows if key is None else of_each_item(lambda item: key(unboxed(item)), rows, in_turn)
-    keys = jax.tree.map(_in_columns, keys, is_leaf=_is_opaque)
+    keys = jax.tree.map(lambda part: part.columns() if _has_columns(part) else part, keys, is_leaf=_is_opaque)
     for part in jax.tree.leaves(keys, is_leaf=_is_opaque):
         if _is_opaque(part):
             kind = part.cls if isinstance(part, Boxed) else part.python
@@ -351,10 +348,6 @@ def keys_of_order(rows: Any, key: Callable[[Any], Any] | None, in_turn: Callable
                 help="put them in order by numbers: `key=lambda item: item.size`, or `len` of lists.",
             )
     return keys
-
-
-def _in_columns(part: Any) -> Any:
-    return part.columns() if _has_columns(part) else part
 
 
 def put(rows: Any, place: Any, item: Any) -> Any:

@@ -106,7 +106,9 @@ class Table(Container):
     @classmethod
     def type_of(cls, entries: Any, bound: int | None = None) -> Self:
         if isinstance(entries, Static):
-            entries = entries.value if not isinstance(entries.value, dict) else _of_statics(entries.value)
+            entries = entries.value
+            if isinstance(entries, dict):
+                entries = {key: static(value) for key, value in entries.items()}
         factory = getattr(entries, "default_factory", None)
         pairs = _pairs(entries)
         if not pairs:
@@ -332,11 +334,6 @@ def _in_row(leaf: Any, place: int) -> Any:
 def _pairs(entries: Any) -> list[tuple[Any, Any]]:
     """Pairs of a key and its value; ``UNIT`` is the value in a set."""
     return list(entries.items()) if isinstance(entries, Mapping) else [(key, UNIT) for key in entries]
-
-
-def _of_statics(entries: Any) -> Any:
-    """A Python dict of known values, with types in place of its values."""
-    return {key: static(value) for key, value in entries.items()}
 
 
 def _kind_of(value: Any) -> Any:
