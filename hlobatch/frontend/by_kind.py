@@ -21,8 +21,8 @@ from typing import Any, Final
 
 from hlobatch.diagnostics import HloBatchError, UnsupportedSyntaxError
 from hlobatch.frontend.failing_statements import FailingLowering
-from hlobatch.frontend.nodes import all_arguments, children, located, walk, with_fields
-from hlobatch.frontend.scopes import bound_by_match, with_parts
+from hlobatch.frontend.nodes import all_arguments, children, is_in, located, walk, with_fields
+from hlobatch.frontend.scopes import all_parameters, bound_by_match, with_parts
 from hlobatch.frontend.straight_line import TEMPORARY, WHOLE
 from hlobatch.frontend.syntax import assigned, helper, literal, load
 from hlobatch.ir.names import of_one_kind
@@ -117,8 +117,9 @@ class _Copies:
         kinds = dict[tuple[str, Way], tuple[tuple[Any, ...], HloBatchError]]()
         for fact in facts:
             for variable, way, own in fact.variables:
-                key = _in_code(variable), way
-                kinds[key] = tuple(dict.fromkeys((*kinds.get(key, ((),))[0], *own))), fact.error
+                name = f"{TEMPORARY}{variable[1:]}" if variable.startswith("$") else variable  # as code has it
+                before = kinds[name, way][0] if (name, way) in kinds else ()
+                kinds[name, way] = tuple(dict.fromkeys((*before, *own))), fact.error
         known = [(found[name], way, *one) for (name, way), one in kinds.items() if name in found]
         held = [(operands, fact.error) for fact in facts if (operands := self._held(fact))]
         if not known and not held:
@@ -162,8 +163,9 @@ class _Copies:
                 test = helper("__hb_is_of_kind", [*known, literal(kind, name)], name)
                 lowering.branch_on(test, own, other, name, f"{name.id} is of kind {kind}", tests=True)
                 blocks.start(own, lowering.location(name))
-            alone = f"{TEMPORARY}{of_one_kind(_bare(name.id), name.lineno, name.col_offset, kind)}"
-            self._give(alone, helper("__hb_of_kind", [*known, literal(kind, name)], name), name)
+            alone = _of_kind(name.id, name, kind)
+            value = helper("__hb_of_kind", [*known, literal(kind, name)], name)
+            lowering.primitive([assigned(alone, value, name)], [alone], name, lowering.source.text(name), tests=True)
             lowering.path = (*around, -1 - kind)
             lowering.statements(_Copy(name.id, alone, kind, bool(lowering.tries)).of(self.node))
             is_left |= blocks.is_open
@@ -173,11 +175,6 @@ class _Copies:
         lowering.path, lowering.copies = around, copies
         if is_left:
             blocks.start(after, lowering.location(self.node))
-
-    def _give(self, name: str, value: ast.expr, node: ast.expr) -> None:
-        self.lowering.primitive(
-            [assigned(name, value, node)], [name], node, self.lowering.source.text(node), tests=True
-        )
 
     def _check(self, name: ast.Name, error: HloBatchError) -> None:
         """Refuse a statement that mentions functions defined inside that use the variable, too."""
@@ -209,16 +206,15 @@ class _Copies:
         Raises:
             HloBatchError: Python may not evaluate one of them.
         """
-        header = next(header for header in self.headers if any(operands[0] is part for part in walk(header)))
+        header = next(header for header in self.headers if is_in(operands[0], header))
         if header is not self.headers[0] or isinstance(self.node, ast.While):
             raise error
-        found = list[ast.expr]()
+        found = dict[int, ast.expr]()
         for operand in operands:
-            found += [call for call in _calls_before(header, operand) if not any(call is one for one in found)]
-            found.append(operand)
-        if any(_is_conditional(header, operand) for operand in found):
+            found |= {id(node): node for node in (*_calls_before(header, operand), operand)}
+        if any(_is_conditional(header, operand) for operand in found.values()):
             raise error
-        self._with_variables(found)
+        self._with_variables(list(found.values()))
 
     def _with_variables(self, operands: Sequence[ast.expr]) -> None:
         """Lower the statement with a variable in place of each of some operands."""
@@ -234,13 +230,9 @@ class _Copies:
         self.lowering.statements([changed(self.node)])
 
 
-def _in_code(variable: str) -> str:
-    """The name in code of a variable with this name in messages."""
-    return f"{TEMPORARY}{variable[1:]}" if variable.startswith("$") else variable
-
-
-def _bare(name: str) -> str:
-    return name.removeprefix(TEMPORARY)
+def _of_kind(name: str, node: ast.stmt | ast.expr, kind: int) -> str:
+    """The name that a variable has, from a node on, in the lanes of a kind."""
+    return f"{TEMPORARY}{of_one_kind(name.removeprefix(TEMPORARY), node.lineno, node.col_offset, kind)}"
 
 
 def _span_of(node: ast.expr) -> Span | None:
@@ -269,49 +261,37 @@ def _operands(node: ast.expr) -> list[ast.expr]:
 def _calls_before(header: ast.AST, operand: ast.expr) -> Iterator[ast.expr]:
     """The outermost calls that Python evaluates before an operand."""
     pending: list[ast.AST] = [header]
-    inside = {id(part) for part in walk(operand)}
     while pending:
         node = pending.pop()
-        if node is operand:
-            continue
-        holds_it = any(id(part) in inside for part in walk(node))
-        if isinstance(node, (ast.Call, ast.NamedExpr)) and not holds_it:
+        if isinstance(node, (ast.Call, ast.NamedExpr)) and not is_in(operand, node):
             if (node.lineno, node.col_offset) < (operand.lineno, operand.col_offset):
                 yield node
-            continue
-        pending.extend(children(node)[::-1])
+        elif node is not operand:
+            pending.extend(children(node)[::-1])
 
 
 def _is_conditional(header: ast.AST, operand: ast.expr) -> bool:
     """Whether Python evaluates an operand perhaps, or several times, or as it assigns a name."""
-    for node in walk(header):
-        if node is operand:
-            if isinstance(node, ast.NamedExpr):
-                return True
-        elif any(operand is part for part in walk(node)):
-            if isinstance(node, WHOLE) and not _is_iterable_of(node, operand):
-                return True
-            if isinstance(node, ast.expr) and not any(operand is part for part in _first_parts(node)):
-                return True
-    return False
+    around = (node for node in walk(header) if node is not operand and is_in(operand, node))
+    return isinstance(operand, ast.NamedExpr) or not all(
+        any(is_in(operand, part) for part in _surely_evaluated(node)) for node in around
+    )
 
 
-def _first_parts(node: ast.AST) -> list[ast.AST]:
-    """All nodes in those operands of an expression that Python evaluates in any case."""
+def _surely_evaluated(node: ast.AST) -> list[ast.AST]:
+    """The parts of a node that Python evaluates in any case, and once."""
     match node:
         case ast.IfExp(test):
-            return walk(test)
+            return [test]
         case ast.BoolOp(_, [first, *_]):
-            return walk(first)
+            return [first]
         case ast.Compare(left, _, [first, *_]):
-            return [*walk(left), *walk(first)]
-    return walk(node)
-
-
-def _is_iterable_of(node: ast.AST, operand: ast.expr) -> bool:
-    """Whether an operand is in the first iterable of a comprehension, which Python evaluates before all else."""
-    generators: list[ast.comprehension] = getattr(node, "generators", [])
-    return bool(generators) and any(operand is part for part in walk(generators[0].iter))
+            return [left, first]
+        case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+            return [node.generators[0].iter]
+        case ast.Lambda():
+            return []
+    return [node]
 
 
 def _leaving(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
@@ -378,7 +358,7 @@ class _Copy:
     def _body(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
         """The copy of a body, in which the variable has a name of its own."""
         first = body[0]
-        own = f"{TEMPORARY}{of_one_kind(_bare(self.new), first.lineno, first.col_offset, self.kind)}"
+        own = _of_kind(self.new, first, self.kind)
         inside = _Copy(self.name, own, self.kind, self.is_seen)
         begin = _handover(own, self.new, first)
         end = [] if isinstance(body[-1], (*_LEAVES, ast.Return, ast.Raise)) else [self._given_back(own, body[-1])]
@@ -400,16 +380,17 @@ class _Copy:
             return self._renamed(node)
         fields = dict[str, Any]()
         for field, value in ast.iter_fields(node):
-            if isinstance(value, list) and value and isinstance(value[0], ast.stmt):
-                is_own = isinstance(node, _LOOPS) and field == "body"
-                fields[field] = self._statements(value, in_loop=in_loop or is_own)
-            elif isinstance(value, list) and value and isinstance(value[0], (ast.match_case, ast.ExceptHandler)):
-                fields[field] = [self._statement(part, in_loop=in_loop) for part in value]
-            elif isinstance(value, list):
-                fields[field] = [self._renamed(part) for part in value]
-            else:
-                fields[field] = self._renamed(value)
-        return located(type(node)(**fields), node)
+            match value:
+                case [ast.stmt(), *_]:
+                    is_turn = isinstance(node, _LOOPS) and field == "body"
+                    fields[field] = self._statements(value, in_loop=in_loop or is_turn)
+                case [ast.match_case() | ast.ExceptHandler(), *_]:
+                    fields[field] = [self._statement(part, in_loop=in_loop) for part in value]
+                case list():
+                    fields[field] = [self._renamed(part) for part in value]
+                case _:
+                    fields[field] = self._renamed(value)
+        return with_fields(node, **fields)
 
     def _given_back(self, value: str, node: ast.AST) -> ast.stmt:
         return _handover(self.name, value, node)
@@ -423,14 +404,8 @@ class _Copy:
         """A part of code with the other name."""
         if isinstance(node, ast.Name):
             return located(ast.Name(self.new, node.ctx), node) if node.id == self.name else node
-        if not isinstance(node, ast.AST) or (isinstance(node, ast.Lambda) and self.name in _parameters(node)):
+        if not isinstance(node, ast.AST) or (isinstance(node, ast.Lambda) and self.name in all_parameters(node)):
             return node
         if isinstance(node, (ast.MatchAs, ast.MatchStar)) and node.name == self.name:
             node = with_fields(node, name=self.new)
         return with_parts(node, self._renamed)
-
-
-def _parameters(node: ast.Lambda) -> set[str]:
-    given = node.args
-    own = [*given.posonlyargs, *given.args, *given.kwonlyargs, *filter(None, (given.vararg, given.kwarg))]
-    return {one.arg for one in own}

@@ -54,6 +54,11 @@ def walk(node: ast.AST) -> list[ast.AST]:
     return found
 
 
+def is_in(part: ast.AST, node: ast.AST) -> bool:
+    """Whether a node is another one, or a part of it."""
+    return any(part is one for one in walk(node))
+
+
 def walk_all(body: Iterable[ast.AST]) -> list[ast.AST]:
     """All nodes in some statements, one statement after the other."""
     return [part for statement in body for part in walk(statement)]

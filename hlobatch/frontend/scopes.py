@@ -87,7 +87,7 @@ def with_parts(node: Tree, changed: Callable[[Any], Any]) -> Tree:
 
 def local_names(node: ast.FunctionDef) -> frozenset[str]:
     """Parameters and assigned names of a function, those declared ``global`` excepted."""
-    names = {*parameters(node), *(one.arg for one in (node.args.vararg, node.args.kwarg) if one is not None)}
+    names = all_parameters(node)
     for statement in node.body:
         names.update(_assigned(statement))
     return frozenset(names.difference(global_names(node)))
@@ -102,6 +102,11 @@ def bound_by_match(node: ast.Match) -> frozenset[str]:
 def parameters(node: ast.FunctionDef | ast.Lambda) -> list[str]:
     """The parameters of a function, those with stars excepted."""
     return [*positional(node), *(one.arg for one in node.args.kwonlyargs)]
+
+
+def all_parameters(node: ast.FunctionDef | ast.Lambda) -> set[str]:
+    """All parameters of a function."""
+    return {*parameters(node), *(one.arg for one in (node.args.vararg, node.args.kwarg) if one is not None)}
 
 
 def positional(node: ast.FunctionDef | ast.Lambda) -> list[str]:
