@@ -22,7 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch._jax import is_tracer, weakly
-from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
+from hlobatch.diagnostics import BatchTypeError, HloBatchError, UnsupportedSyntaxError
 from hlobatch.frontend.builtins import is_array, truth
 from hlobatch.frontend.dict_order import in_known_order
 from hlobatch.frontend.endless import finite
@@ -325,3 +325,15 @@ def written_turn(turn: int, site: LoopSite, is_last: bool, *bounds: tuple[Any, A
         raise error
     if not there and not is_last:
         raise Learned(site, Turns(turn, changes=True))
+
+
+def numbered(value: Any, error: HloBatchError) -> Any:
+    """The container, if its items can be indexed in the order of iteration, since a name stands for one (``by_place``).
+
+    Raises:
+        HloBatchError: They cannot; it is the given error.
+    """
+    has_keys = issubclass(getattr(value, "python", list), (dict, set))
+    if type(value) in (list, tuple, deque) or is_array(value) or (isinstance(value, Growing) and not has_keys):
+        return value
+    raise error

@@ -19,7 +19,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from hlobatch.diagnostics import Location
 from hlobatch.frontend.expressions import ExpressionLowering
 from hlobatch.frontend.nodes import located
 from hlobatch.frontend.scopes import bound_by_match
@@ -48,20 +47,17 @@ class MatchLowering:
             if case.guard is not None:
                 body = blocks.name("body")
                 self.lowering.conditions.branch(case.guard, body, following)
-                blocks.start(body, self._location(case.body[0]))
+                blocks.start(body, self.lowering.location(case.body[0]))
             self.lowering.statements(case.body)
             reached |= blocks.is_open
-            blocks.end(GotoOp(after, location=self._location(node)))
+            blocks.end(GotoOp(after, location=self.lowering.location(node)))
             if not blocks.is_reached(following):
                 break
-            blocks.start(following, self._location(case.pattern))
+            blocks.start(following, self.lowering.location(case.pattern))
         else:
             reached = True
         if reached:
-            blocks.start(after, self._location(node))
-
-    def _location(self, node: ast.AST) -> Location:
-        return self.lowering.location(node)
+            blocks.start(after, self.lowering.location(node))
 
     def _subject(self) -> ast.expr:
         """The subject, evaluated once, in a variable that no pattern or guard assigns."""
@@ -81,9 +77,7 @@ class MatchLowering:
             case ast.MatchSingleton(None):
                 self._test(_compare(subject, ast.Is(), literal(None, pattern), pattern), otherwise, pattern)
             case ast.MatchSingleton(value):
-                self._test(
-                    _question("__hb_is_singleton", pattern, subject, literal(value, pattern)), otherwise, pattern
-                )
+                self._test(helper("__hb_is_singleton", [subject, literal(value, pattern)], pattern), otherwise, pattern)
             case ast.MatchAs(None, None):
                 pass
             case ast.MatchAs(inner, name):
@@ -102,7 +96,7 @@ class MatchLowering:
     def _test(self, test: ast.expr, otherwise: str, pattern: ast.pattern) -> None:
         fits = self.lowering.blocks.name("fits")
         self.lowering.conditions.branch(test, fits, otherwise)
-        self.lowering.blocks.start(fits, self._location(pattern))
+        self.lowering.blocks.start(fits, self.lowering.location(pattern))
 
     def _part(self, pattern: ast.pattern, value: ast.expr, otherwise: str) -> None:
         """Match a part of the subject, evaluated once."""
@@ -117,22 +111,22 @@ class MatchLowering:
         for alternative in alternatives[:-1]:
             following = blocks.name("or")
             self._pattern(alternative, subject, following)
-            blocks.end(GotoOp(matched, location=self._location(alternative)))
-            blocks.start(following, self._location(alternative))
+            blocks.end(GotoOp(matched, location=self.lowering.location(alternative)))
+            blocks.start(following, self.lowering.location(alternative))
         self._pattern(alternatives[-1], subject, otherwise)
-        blocks.start(matched, self._location(alternatives[-1]))
+        blocks.start(matched, self.lowering.location(alternatives[-1]))
 
     def _sequence(self, pattern: ast.pattern, parts: Sequence[ast.pattern], subject: ast.expr, otherwise: str) -> None:
         star = next((i for i, part in enumerate(parts) if isinstance(part, ast.MatchStar)), None)
         least = len(parts) - (star is not None)
         counted = [literal(value, pattern) for value in (least, star is not None)]
-        self._test(_question("__hb_is_sequence", pattern, subject, *counted), otherwise, pattern)
+        self._test(helper("__hb_is_sequence", [subject, *counted], pattern), otherwise, pattern)
         for index, part in enumerate(parts):
             from_end = index - len(parts) if star is not None and index >= star else None
             if isinstance(part, ast.MatchStar):
                 if part.name is not None:
                     bounds = [literal(value, part) for value in (index, (from_end or 0) + 1)]
-                    rest = _question("__hb_middle", part, subject, *bounds)
+                    rest = helper("__hb_middle", [subject, *bounds], part)
                     self.lowering.assign(_capture(part.name), rest, part)
                 continue
             place = literal(index if from_end is None else from_end, part)
@@ -148,11 +142,11 @@ class MatchLowering:
         subject: ast.expr,
         otherwise: str,
     ) -> None:
-        self._test(_question("__hb_is_mapping", pattern, subject, *keys), otherwise, pattern)
+        self._test(helper("__hb_is_mapping", [subject, *keys], pattern), otherwise, pattern)
         for key, part in zip(keys, parts, strict=True):
             self._part(part, located(ast.Subscript(subject, key, ast.Load()), part), otherwise)
         if rest is not None:
-            self.lowering.assign(_capture(rest), _question("__hb_remaining", pattern, subject, *keys), pattern)
+            self.lowering.assign(_capture(rest), helper("__hb_remaining", [subject, *keys], pattern), pattern)
 
     def _class(
         self,
@@ -165,9 +159,9 @@ class MatchLowering:
     ) -> None:
         places = [literal(index, pattern) for index in range(len(positional))]
         attributes: list[ast.expr] = [*places, *(literal(name, pattern) for name in named)]
-        self._test(_question("__hb_is_of_class", pattern, subject, kind, *attributes), otherwise, pattern)
+        self._test(helper("__hb_is_of_class", [subject, kind, *attributes], pattern), otherwise, pattern)
         for attribute, part in zip(attributes, (*positional, *named.values()), strict=True):
-            self._part(part, _question("__hb_attribute", part, subject, kind, attribute), otherwise)
+            self._part(part, helper("__hb_attribute", [subject, kind, attribute], part), otherwise)
 
 
 def _captures(pattern: ast.pattern) -> list[str]:
@@ -183,10 +177,6 @@ def _captures(pattern: ast.pattern) -> list[str]:
 def _capture(name: str | None) -> str:
     """The temporary that holds a capture until the whole pattern fits."""
     return f"_hb_capture_{name}"
-
-
-def _question(name: str, node: ast.AST, *arguments: ast.expr) -> ast.expr:
-    return helper(name, arguments, node)
 
 
 def _compare(left: ast.expr, operator: ast.cmpop, right: ast.expr, node: ast.AST) -> ast.expr:

@@ -15,7 +15,7 @@ import dataclasses
 import enum
 import operator
 import types
-from collections.abc import Iterable, Mapping, Sequence, ValuesView
+from collections.abc import Callable, Iterable, Mapping, Sequence, ValuesView
 from collections.abc import Set as AbstractSet
 from functools import partial
 from typing import Any, Final
@@ -175,21 +175,20 @@ def _of_sequences(operation: str, left: Sequence[Any], right: Sequence[Any]) -> 
 
 def both(values: Iterable[Any]) -> Any:
     """Whether all values are true; the rest is not evaluated once one is known to be false."""
-    result: Any = True
-    for value in values:
-        if value is False:
-            return False
-        result = value if result is True else result if value is True else jnp.logical_and(result, value)
-    return result
+    return _folded(values, True, jnp.logical_and)
 
 
 def either(values: Iterable[Any]) -> Any:
     """Whether any value is true; the rest is not evaluated once one is known to be true."""
-    result: Any = False
+    return _folded(values, False, jnp.logical_or)
+
+
+def _folded(values: Iterable[Any], neutral: bool, join: Callable[[Any, Any], Any]) -> Any:
+    result: Any = neutral
     for value in values:
-        if value is True:
-            return True
-        result = value if result is False else result if value is False else jnp.logical_or(result, value)
+        if value is not neutral and type(value) is bool:
+            return value
+        result = value if result is neutral else result if value is neutral else join(result, value)
     return result
 
 

@@ -288,12 +288,9 @@ def is_wanted(kind: type[Exception]) -> bool:
 
 
 def fails_as_in_python(kind: type[Exception], text: str, lanes: Any) -> None:
-    """Note that some lanes would raise in Python where JAX gives a value, if the program catches the exception.
+    """Note that lanes would raise ``kind(text)`` in Python where JAX gives a value, if the program catches that.
 
-    Args:
-        kind: Class of the exception.
-        text: Its text.
-        lanes: The mask of these lanes; a Python bool where it is known.
+    The mask of these lanes is a Python bool where it is known.
     """
     if lanes is True:
         surely_fails(kind, text)
@@ -302,11 +299,7 @@ def fails_as_in_python(kind: type[Exception], text: str, lanes: Any) -> None:
 
 
 def surely_fails(kind: type[Exception], *made_of: Any) -> None:
-    """Note that each lane that reaches this code fails, if the program catches the exception.
-
-    Args:
-        kind: Class of the exception.
-        *made_of: The arguments to make it with.
+    """Note that each lane that reaches this code raises ``kind(*made_of)``, if the program catches that.
 
     Raises:
         SurelyFails: Each lane that reaches the statement reaches this code.
@@ -320,14 +313,9 @@ def surely_fails(kind: type[Exception], *made_of: Any) -> None:
 
 
 def read_of_nothing(kind: type[Exception], text: str) -> tuple[Site, CanFail] | None:
-    """The fact that a statement surely fails if nothing is put into the container that it reads an item of.
+    """The fact that a statement surely raises ``kind(text)`` if nothing is put into the container that it reads.
 
-    Args:
-        kind: Class of the exception.
-        text: Its text.
-
-    Returns:
-        None if the program does not catch the exception.
+    It is None if the program does not catch the exception.
 
     Raises:
         SurelyFails: The fact is known.
@@ -368,24 +356,13 @@ def is_trusted() -> bool:
 
 
 def is_there(value: Any, what: str) -> None:
-    """Note that lanes fail in which an operand is None.
-
-    Args:
-        value: The operand.
-        what: The operation, as it begins Python's message.
-    """
+    """Note that lanes fail in which an operand is None; ``what`` is the operation, as it begins Python's message."""
     if (known := optional(value)) is not None:
         fails(TypeError, f"{what} None", jnp.logical_not(known.is_there))
 
 
 def given(value: Any, kind: type[Exception], text: str) -> Any:
-    """A value for the lanes in which it is not None; the other lanes fail.
-
-    Args:
-        value: Anything.
-        kind: Class of the exception of the lanes that fail.
-        text: Its text.
-    """
+    """A value for the lanes in which it is not None; the other lanes raise ``kind(text)``."""
     if (known := optional(value)) is not None:
         fails(kind, text, jnp.logical_not(known.is_there))
     return in_any_case(value)
@@ -476,14 +453,7 @@ _OF_TRACING: Final = (HloBatchError, Learned, NotYet, jax.errors.JAXTypeError, j
 
 
 def fails(kind: type[Exception], text: str, lanes: Any, *more: Any) -> None:
-    """Note that some lanes fail here.
-
-    Args:
-        kind: Class of the exception.
-        text: Its text.
-        lanes: The mask of these lanes.
-        *more: Further arguments to make the exception with.
-    """
+    """Note that the lanes of a mask raise ``kind(text, *more)`` here."""
     watched, failing = _watched.get(), (kind, (text, *more))
     if watched is None or lanes is False or (issubclass(kind, IndexError) and is_trusted()):
         return
