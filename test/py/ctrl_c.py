@@ -22,7 +22,7 @@ from hlobatch.runtime.course import Course
 from hlobatch.runtime.kernel import Run
 
 ENDLESS = [3, 4, 50]
-STRETCHES = 6
+STRETCHES = 3
 """The number of stretches of a run before the signal; after the first one only endless inputs are left."""
 
 sent: list[float] = []
