@@ -261,7 +261,7 @@ class TextMethods(Letters):
 
     def split(self, sep: Any = None, maxsplit: Any = -1) -> GrowingList:
         places = jnp.arange(self.capacity, dtype=jnp.int32)
-        inside, row, first = self._words(places, maxsplit) if sep is None else self._fields(places, sep, maxsplit)
+        inside, row, first = self._words(places, maxsplit) if sep is None else self._separated(places, sep, maxsplit)
         count = row[-1] + 1
         most_parts = self.capacity + 1 if sep is not None else (self.capacity + 1) // 2
         room = min(capacity(kind_of(self), 0, None), most_parts)
@@ -285,7 +285,7 @@ class TextMethods(Letters):
         row = jnp.cumsum(begins, dtype=jnp.int32) - 1
         return inside, row, lax.cummax(jnp.where(begins, places, 0))
 
-    def _fields(self, places: Any, sep: Any, maxsplit: Any) -> tuple[Any, Any, Any]:
+    def _separated(self, places: Any, sep: Any, maxsplit: Any) -> tuple[Any, Any, Any]:
         """Of each letter: whether it is in a field, the number of that field, and the place at which this begins."""
         part = self._separator(sep)
         most = None if type(maxsplit) is int and maxsplit < 0 else jnp.where(maxsplit < 0, self.capacity, maxsplit)
