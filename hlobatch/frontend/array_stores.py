@@ -26,6 +26,7 @@ from hlobatch.frontend.lane_slices import Span, Stretch, Window, is_lane_index
 from hlobatch.typing import DType
 from hlobatch.values.lane_failures import is_there
 from hlobatch.values.optional import optional
+from hlobatch.values.whole_numbers import fits
 
 past_the_end: Final = lax.GatherScatterMode.FILL_OR_DROP
 """Mode of a write at an index that differs between lanes: out of bounds, it is dropped."""
@@ -107,12 +108,10 @@ def _plain(key: Any) -> Any:
 
 def _as_element(value: Any, dtype: DType) -> Any:
     """A value converted to the dtype of the array that stores it."""
-    if isinstance(value, int) and jnp.issubdtype(dtype, jnp.integer):
-        limits = jnp.iinfo(dtype)  # type: ignore[no-untyped-call]
-        if not limits.min <= value <= limits.max:
-            raise BatchTypeError(
-                f"an array of {dtype} cannot hold {value}", help="make the array one of a wider dtype where it is made."
-            )
+    if isinstance(value, int) and jnp.issubdtype(dtype, jnp.integer) and not fits(value, dtype):
+        raise BatchTypeError(
+            f"an array of {dtype} cannot hold {value}", help="make the array one of a wider dtype where it is made."
+        )
     if isinstance(value, (str, bytes, dict, set, type(None))):
         raise BatchTypeError(
             f"an array of {dtype} cannot hold {value!r}", help="use a number, and NaN or -1 for what is not there."

@@ -24,7 +24,6 @@ from hlobatch.diagnostics import BatchTypeError
 from hlobatch.frontend.builtins import is_array
 from hlobatch.frontend.dict_order import in_known_order
 from hlobatch.frontend.lane_numbers import as_number, differs, select
-from hlobatch.frontend.lane_numbers import default as default_dtype
 from hlobatch.frontend.lane_ranges import LaneRange, as_range
 from hlobatch.frontend.overflow import check_sum, exact
 from hlobatch.frontend.possible_items import Possible, in_use, items_of
@@ -43,6 +42,7 @@ from hlobatch.values.lane_failures import fails
 from hlobatch.values.one_of import ranked
 from hlobatch.values.tables import Table
 from hlobatch.values.texts import LaneText
+from hlobatch.values.whole_numbers import default as default_dtype
 from hlobatch.values.whole_numbers import is_small
 
 _NONE: Final = object()
@@ -226,7 +226,7 @@ def as_counter(iterable: Any = (), /, **more: Any) -> Any:
     if not isinstance(items, Growing):
         items = _of_array(items) if is_array(items) else those_there(list(items))
     rows_ = in_rows(items)
-    one = TensorType(jax.dtypes.canonicalize_dtype(int), (), weak=True)
+    one = TensorType(default_dtype(int), (), weak=True)
     return GrowingCounter.gathered(rows_, lambda new, item: new.put(item, new.get(item, 0) + 1, checks=False), one)
 
 

@@ -21,7 +21,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hlobatch._jax import is_tracer, weakly
+from hlobatch._jax import is_tracer
 from hlobatch.diagnostics import BatchTypeError, HloBatchError, UnsupportedSyntaxError
 from hlobatch.frontend.builtins import is_array, truth
 from hlobatch.frontend.dict_order import in_known_order
@@ -51,6 +51,7 @@ from hlobatch.values.one_of import Rows
 from hlobatch.values.own_containers import content
 from hlobatch.values.tables import Table
 from hlobatch.values.texts import LaneText
+from hlobatch.values.whole_numbers import default, number
 
 MOST_STATEMENTS_OF_A_LIST_THAT_GROWS: Final = 128
 """Most statements, over all turns, of a loop written out in which a list grows by as much in all lanes; a list that
@@ -109,7 +110,7 @@ def _counting(count: Any) -> range:
             "is built",
             help="write a `while` loop, and add the step to a variable in each turn.",
         )
-    most = int(np.iinfo(jax.dtypes.canonicalize_dtype("int64")).max)  # of the numbers, and of the range's length
+    most = int(np.iinfo(default(int)).max)  # of the numbers, and of the range's length
     return range(start, most + min(start, 0) if step > 0 else max(start, 0) - most, step)
 
 
@@ -203,7 +204,7 @@ def fewest(strict: Any, *counts: Any) -> Any:
 def from_end(count: Any, turn: Any) -> Any:
     """The number of a turn counted from the end, as a Python number, since the count may be an unsigned one."""
     left = count - 1 - turn
-    return weakly(left, jax.dtypes.canonicalize_dtype("int64")) if is_tracer(count) else left
+    return number(left) if is_tracer(count) else left
 
 
 def live(first: Any, value: Any, view: str) -> Any:

@@ -25,14 +25,9 @@ from hlobatch.values.number_tables import together
 from hlobatch.values.one_of import chosen
 from hlobatch.values.optional import any_optional
 from hlobatch.values.texts import is_lane_text
-from hlobatch.values.whole_numbers import is_small
+from hlobatch.values.whole_numbers import default, is_small
 
 NUMBERS: Final = (bool, int, float, complex, np.generic)
-
-
-def default(kind: type) -> Any:
-    """The dtype of Python's numbers of a class."""
-    return jax.dtypes.canonicalize_dtype(kind)
 
 
 def as_float(value: Any) -> Any:

@@ -22,7 +22,7 @@ from hlobatch._jax import is_tracer, weakly
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.frontend.builtins import is_array
 from hlobatch.frontend.comparisons import compare
-from hlobatch.frontend.lane_numbers import as_bool, as_index, as_int, as_number, default, is_number, select
+from hlobatch.frontend.lane_numbers import as_bool, as_index, as_int, as_number, is_number, select
 from hlobatch.frontend.overflow import exact
 from hlobatch.frontend.ranges import range_count, range_item, steps_to
 from hlobatch.ir.carrier import Carrier
@@ -32,6 +32,7 @@ from hlobatch.values.growing_lists import GrowingList
 from hlobatch.values.lane_failures import fails
 from hlobatch.values.number_tables import is_integer
 from hlobatch.values.one_of import each
+from hlobatch.values.whole_numbers import number
 
 
 @partial(jax.tree_util.register_dataclass, data_fields=["start", "stop", "step"], meta_fields=[])
@@ -53,7 +54,7 @@ class LaneRange(Carrier, Collection):
     def length(self) -> Any:
         """The number of items, as a Python number."""
         turns = range_count(self.start, self.stop, self.step)
-        return weakly(turns, default(int)) if is_tracer(turns) else turns
+        return number(turns) if is_tracer(turns) else turns
 
     def hb_known(self, known: Callable[[Any], Any]) -> Any:
         return range(*map(int, map(known, (self.start, self.stop, self.step))))

@@ -14,11 +14,12 @@ import numpy as np
 from jax import lax
 
 from hlobatch.frontend.builtins import is_array
-from hlobatch.frontend.lane_numbers import as_index, as_int, default
+from hlobatch.frontend.lane_numbers import as_index, as_int
 from hlobatch.frontend.overflow import check_limit
 from hlobatch.typing import DType
 from hlobatch.values.lane_failures import fails_as_in_python
 from hlobatch.values.number_tables import together
+from hlobatch.values.whole_numbers import default
 
 
 def integer(value: Any, what: str) -> Any:

@@ -22,7 +22,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hlobatch._jax import is_tracer, weakly
+from hlobatch._jax import is_tracer
 from hlobatch.analysis.tracing import doubt
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.frontend import text_formats
@@ -43,6 +43,7 @@ from hlobatch.values.optional import is_several
 from hlobatch.values.own_containers import class_for, content, has_content, python_class
 from hlobatch.values.rings import Ring
 from hlobatch.values.texts import LaneText, as_texts, is_known_text, is_text
+from hlobatch.values.whole_numbers import number
 
 _BITWISE: Final = frozenset({"and", "or", "xor", "matmul", "iand", "ior", "ixor", "imatmul"})
 """Operations whose result on bools is a bool, as in Python, or that Python's numbers do not have."""
@@ -144,7 +145,7 @@ def _is_flag(value: Any) -> bool:
 
 def _as_number(value: Any) -> Any:
     """A bool as the Python integer that it equals."""
-    return weakly(value, jax.dtypes.canonicalize_dtype("int64")) if isinstance(value, jax.Array) else int(value)
+    return number(value) if isinstance(value, jax.Array) else int(value)
 
 
 def augment(operation: str, target: Any, value: Any) -> Any:

@@ -18,6 +18,7 @@ from hlobatch.diagnostics import BatchTypeError
 from hlobatch.frontend.builtins import is_array, scalar, truth
 from hlobatch.typing import DType
 from hlobatch.values.lane_failures import fails
+from hlobatch.values.whole_numbers import default
 
 
 def range_count(start: Any, stop: Any, step: Any) -> Any:
@@ -172,7 +173,7 @@ def range_item(turn: Any, start: Any, step: Any, stop: Any) -> Any:
 
 def _able_to_reach(stop: Any, start: Any, step: Any) -> Any:
     """The start of a range, with a dtype that can hold all items; an ``int32`` below a ``uint32`` may need 64 bits."""
-    largest = jax.dtypes.canonicalize_dtype("int64")
+    largest = default(int)
     decides = is_array(stop) and not getattr(stop, "weak_type", False)
     size = max(start.dtype.itemsize, stop.dtype.itemsize if decides else 0)
     if not _is_unsigned(start):

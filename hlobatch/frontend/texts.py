@@ -15,13 +15,14 @@ from typing import Any, Final
 
 from hlobatch._jax import is_tracer
 from hlobatch.diagnostics import BatchTypeError
-from hlobatch.frontend.lane_numbers import as_index, as_int, default
+from hlobatch.frontend.lane_numbers import as_index, as_int
 from hlobatch.frontend.members import bit_count
 from hlobatch.frontend.text_formats import by_format, character, joined
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import Growing
 from hlobatch.values.numerals import PREFIXES, of_integer, value_of
 from hlobatch.values.texts import LaneText, is_known_text, is_text, of_one_letter
+from hlobatch.values.whole_numbers import default
 
 
 def code_of(letter: Any, /) -> Any:

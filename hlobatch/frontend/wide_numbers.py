@@ -17,11 +17,10 @@ import jax
 import jax.numpy as jnp
 
 from hlobatch.frontend.builtins import is_array
-from hlobatch.frontend.lane_numbers import default
 from hlobatch.typing import DType
 from hlobatch.values.direct_operations import operated
 from hlobatch.values.number_tables import is_wide
-from hlobatch.values.whole_numbers import holding_all, is_small
+from hlobatch.values.whole_numbers import default, holding_all, is_small
 
 _WRAPPING: Final = frozenset({"add", "mul", "or", "xor"})
 """Operations on signed numbers whose result is seldom negative if one operand is that large."""

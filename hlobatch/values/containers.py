@@ -23,7 +23,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch import prelude
-from hlobatch._jax import is_tracer, weakly
+from hlobatch._jax import is_tracer
 from hlobatch.diagnostics import BatchTypeError, CapacityError, UnsupportedSyntaxError, as_also
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.types import TensorType
@@ -204,11 +204,6 @@ def capacity(kind: Any, size: int, bound: int | None) -> int:
     taken = max(sum(math.prod(leaf.shape) for leaf in jax.tree.leaves(kind)), 1)
     least: int = max(_FIRST_CAPACITY // max(taken // 16, 1), 4) * _room.get()
     return max(least, 2 * size)
-
-
-def number(value: Any) -> Any:
-    """A number with the weak type of a Python integer."""
-    return weakly(value, jax.dtypes.canonicalize_dtype(int))
 
 
 def static(value: Any) -> Any:

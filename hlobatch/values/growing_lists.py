@@ -26,11 +26,12 @@ from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.ir.types import Static
 from hlobatch.ir.value import Collection
 from hlobatch.values import rows
-from hlobatch.values.containers import SIZE, capacity, number
+from hlobatch.values.containers import SIZE, capacity
 from hlobatch.values.identity import holds, is_one_of
 from hlobatch.values.lane_failures import fails
 from hlobatch.values.one_of import held, ranked
 from hlobatch.values.rings import Ring
+from hlobatch.values.whole_numbers import number
 
 
 @jax.tree_util.register_pytree_with_keys_class

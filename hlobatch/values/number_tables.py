@@ -11,13 +11,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
 from hlobatch._jax import weakly
 from hlobatch.diagnostics import BatchTypeError
-from hlobatch.values.whole_numbers import holding_all
+from hlobatch.values.whole_numbers import default, fits, holding_all
 
 NUMBERS: Final = (bool, int, float, complex)
 """Python's classes of numbers, the narrowest first."""
@@ -31,8 +30,7 @@ def is_integer(value: Any) -> bool:
 
 def is_wide(value: Any) -> bool:
     """Whether a value is a Python integer that does not fit JAX's signed integers."""
-    limits = np.iinfo(jax.dtypes.canonicalize_dtype(int))
-    return type(value) is int and not int(limits.min) <= value <= int(limits.max)
+    return type(value) is int and not fits(value, default(int))
 
 
 def together(values: Any) -> list[Any]:
@@ -60,7 +58,7 @@ def numbers(values: Sequence[Any]) -> np.ndarray:
     """Python's numbers as an array of the dtype that JAX gives them, unsigned if one needs all bits."""
     kinds = {next(kind for kind in NUMBERS if issubclass(own, kind)) for own in set(map(type, values))}
     kind = next(iter(kinds)) if len(kinds) == 1 else type(sum(kind() for kind in kinds))
-    dtype = jax.dtypes.canonicalize_dtype(kind)
+    dtype = default(kind)
     if kind is int and max(values) > np.iinfo(dtype).max and min(values) >= 0:
         dtype = np.dtype(f"u{dtype}")
     return np.array(values, dtype)
@@ -74,8 +72,7 @@ def table_of(values: Sequence[Any]) -> np.ndarray | None:
     kinds = set(map(type, values))
     if len(kinds) != 1 or not kinds <= set(NUMBERS):
         return None
-    limits = np.iinfo(jax.dtypes.canonicalize_dtype(int))
-    if kinds == {int} and not int(limits.min) <= min(values) <= max(values) <= int(limits.max):
+    if kinds == {int} and any(map(is_wide, (min(values), max(values)))):
         return None
     return numbers(values)
 

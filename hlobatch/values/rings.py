@@ -26,9 +26,10 @@ from hlobatch.diagnostics import BatchTypeError
 from hlobatch.ir.boxed import unboxed
 from hlobatch.ir.types import Static, Type
 from hlobatch.values import rows
-from hlobatch.values.containers import SIZE, Container, capacity, not_yet, number, static
+from hlobatch.values.containers import SIZE, Container, capacity, not_yet, static
 from hlobatch.values.identity import holds, is_one_of
 from hlobatch.values.one_of import held
+from hlobatch.values.whole_numbers import number
 
 
 class Ring(Container):

@@ -27,10 +27,11 @@ from hlobatch.ir.boxed import as_dict
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.types import Static, Type
 from hlobatch.values import rows
-from hlobatch.values.containers import SIZE, Container, capacity, not_yet, number, static
+from hlobatch.values.containers import SIZE, Container, capacity, not_yet, static
 from hlobatch.values.growing_lists import GrowingList
 from hlobatch.values.identity import holds, is_one_of
 from hlobatch.values.one_of import held
+from hlobatch.values.whole_numbers import number
 
 UNIT: Final = ()
 """The value of each key in a set."""

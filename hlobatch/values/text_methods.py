@@ -22,11 +22,12 @@ from jax import lax
 
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.ir.choice import Choice
-from hlobatch.values.containers import capacity, number
+from hlobatch.values.containers import capacity
 from hlobatch.values.growing_lists import GrowingList
 from hlobatch.values.lane_failures import fails
 from hlobatch.values.letters import Letters
 from hlobatch.values.rows import kind_of
+from hlobatch.values.whole_numbers import number
 
 _CASE: Final = 32
 """The difference between the codes of an ASCII letter in its two cases."""

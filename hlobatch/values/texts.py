@@ -27,11 +27,12 @@ from hlobatch._jax import is_tracer
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.ir.choice import Choice, objects_of
 from hlobatch.ir.types import Static, TensorType, Type
-from hlobatch.values.containers import SIZE, number
+from hlobatch.values.containers import SIZE
 from hlobatch.values.growing_lists import GrowingList
 from hlobatch.values.lane_failures import fails
 from hlobatch.values.letters import LETTER
 from hlobatch.values.text_methods import TextMethods
+from hlobatch.values.whole_numbers import number
 
 _MOST_LETTERS_PUT: Final = 8
 """Most letters that are put behind a text one by one; longer texts are joined by a gather. Chosen by judgement

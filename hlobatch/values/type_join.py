@@ -22,6 +22,7 @@ from hlobatch.ir.patterns import INSIDE, are_alike, parts_of, remade
 from hlobatch.ir.types import Leaf, Static, TensorType, Type, is_leaf
 from hlobatch.ir.value import is_value
 from hlobatch.typing import DType
+from hlobatch.values import whole_numbers
 from hlobatch.values.kinds import Kinds
 from hlobatch.values.leaf_types import is_scalar, widened_leaf
 from hlobatch.values.one_of import OneOf
@@ -287,12 +288,11 @@ def check_number(leaf: Leaf, joined: Leaf) -> None:
         return
     number, dtype = leaf.value, joined.dtype
     if jnp.issubdtype(dtype, jnp.integer):
-        limits = jnp.iinfo(dtype)  # type: ignore[no-untyped-call]
-        fits = limits.min <= number <= limits.max
+        is_held = whole_numbers.fits(number, dtype)
     else:
         with np.errstate(over="ignore"):
-            fits = not np.isfinite(number) or bool(np.isfinite(np.asarray(number).astype(dtype)))
-    if not fits:
+            is_held = not np.isfinite(number) or bool(np.isfinite(np.asarray(number).astype(dtype)))
+    if not is_held:
         raise MisfitError(number, joined)
 
 

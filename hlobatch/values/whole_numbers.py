@@ -68,7 +68,7 @@ def is_small(dtype: DType) -> bool:
     if not jnp.issubdtype(dtype, jnp.integer):
         return False
     is_unsigned = bool(jnp.issubdtype(dtype, jnp.unsignedinteger))
-    return bool(dtype.itemsize < (_signed().itemsize if is_unsigned else 4))
+    return bool(dtype.itemsize < (default(int).itemsize if is_unsigned else 4))
 
 
 def holding_all(values: Sequence[Any], *, computed: bool = False) -> list[Any]:
@@ -88,23 +88,28 @@ def holding_all(values: Sequence[Any], *, computed: bool = False) -> list[Any]:
     misfit = next((v for v in values if _is_number(v) and not fits(int(v), dtype)), None)
     if misfit is None:
         wide = is_small(dtype) and any(jnp.result_type(v).itemsize > dtype.itemsize for v in values if _is_array(v))
-        return [weakly(v, _signed()) for v in values] if wide else list(values)
-    if not all(fits(limit, _signed()) for limit in _limits(dtype)):
+        return [number(v) for v in values] if wide else list(values)
+    if not all(fits(limit, default(int)) for limit in _limits(dtype)):
         raise no_dtype(misfit, dtype)
-    return [weakly(v, _signed()) if computed else jnp.asarray(v, _signed()) for v in values]
+    return [number(v) if computed else jnp.asarray(v, default(int)) for v in values]
 
 
 def no_dtype(number: Any, dtype: DType) -> BatchTypeError:
     """The error for a number and an array of integers that no dtype holds."""
     return BatchTypeError(
         f"one number is {dtype}, the other {number}, and no dtype holds both",
-        help=f"convert the array, as in `x.astype(jnp.{_signed()})`, if its numbers are never that large.",
+        help=f"convert the array, as in `x.astype(jnp.{default(int)})`, if its numbers are never that large.",
     )
 
 
-def _signed() -> Any:
-    """The dtype of Python's integers in JAX."""
-    return jax.dtypes.canonicalize_dtype(int)
+def default(kind: type) -> Any:
+    """The dtype of Python's numbers of a class in JAX."""
+    return jax.dtypes.canonicalize_dtype(kind)
+
+
+def number(value: Any) -> Any:
+    """An integer, or an array of integers, with the weak type of a Python integer."""
+    return weakly(value, default(int))
 
 
 def _is_array(value: Any) -> bool:
