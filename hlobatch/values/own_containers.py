@@ -39,7 +39,7 @@ _are_known: contextvars.ContextVar[bool] = contextvars.ContextVar("hlobatch_cont
 
 
 def contents_known(are_known: bool) -> AbstractContextManager[bool]:
-    """A context for tracing a program of which it is known, or not yet, that it makes such objects."""
+    """A context for tracing a program: whether it is known to make such objects, as it is from its second build on."""
     return having(_are_known, are_known)
 
 
