@@ -55,7 +55,7 @@ def text_of_lane(maker: FrameType) -> str | None:
 
 
 def shown(value: Any, otherwise: str) -> str:
-    """The ``__repr__`` of an object of hlobatch's: ``otherwise``, unless code of the user's makes a text of a traced one.
+    """The ``__repr__`` of an object of hlobatch's: ``otherwise``, unless the user's code makes a text of a traced one.
 
     Raises:
         BatchTypeError: As ``text_of_lane``.
