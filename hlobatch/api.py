@@ -39,11 +39,12 @@ from hlobatch.runtime.kinds_of_calls import UNKNOWN
 from hlobatch.runtime.long_runs import RunState
 from hlobatch.runtime.pickling import reduced, restore
 from hlobatch.runtime.plan import Plan
-from hlobatch.runtime.room import MORE_ROOM, fits_with, is_outgrown
+from hlobatch.runtime.room import MORE_ROOM, fits_with, holds_containers, is_outgrown
 from hlobatch.runtime.stats import RunStats
 from hlobatch.runtime.watch import going_on
 from hlobatch.stages import Traced
 from hlobatch.strategy.options import Options, is_int
+from hlobatch.transforms.attempts import Lessons
 from hlobatch.transforms.learning import learned_program
 from hlobatch.transforms.optimizations import ALL, Optimizations
 from hlobatch.typing import Axes, Function, PyTree
@@ -473,27 +474,30 @@ class BatchedFunction(Generic[P, R]):
             call: The call.
             room: Factor on the initial capacity of containers; more than 1 once they were full.
         """
-        key = (*self._key(call), room) if room > 1 else self._key(call)
+        kind = self._key(call)
+        key = (*kind, room) if room > 1 else kind
         made, values = self._found(call)
         if key not in made.plans:
             with seldom_collected(), jax.check_tracer_leaks(False):  # which hlobatch finds itself
-                plan = self._new_plan(call, room)
+                plan, lessons = self._new_plan(call, room, made.lessons.get(kind) or Lessons())
                 are_traced = plan.captures_tracers
             if are_traced:
                 return plan
             made.add(key, plan, values)
+            if holds_containers(plan):
+                made.lessons[kind] = lessons
         return made.plans[key]
 
-    def _new_plan(self, call: Call, room: int) -> Plan:
-        """The plan for a call, with the programs that each plan needs."""
+    def _new_plan(self, call: Call, room: int, lessons: Lessons) -> tuple[Plan, Lessons]:
+        """The plan for a call, with the programs that each plan needs, and what making them has taught."""
         types = {f"main.{name}": type_ for name, type_ in call.types}
         writes_out = self.options.optimizations.write_out_loops
-        program = functools.partial(self._program, call.defaults, Lowered())
-        specialized = learned_program(program, types, writes_out=writes_out, room=room)
+        program = functools.partial(self._program, call.defaults, lessons.lowered)
+        specialized, lessons = learned_program(program, types, lessons, writes_out=writes_out, room=room)
         how = {"checkpoint_loops": self.options.checkpoint_loops}
         specialized = with_inner_gradients(specialized, self.options.optimizations, **how)
         shared = frozenset(f"main.{name}" for name in call.shared)
-        return Plan(self._binder.name, specialized, shared, self.options)
+        return Plan(self._binder.name, specialized, shared, self.options), lessons
 
 
 _PARTS: Final = ("function", "in_axes", "static", "type_inference", "options", "follow", "checked")

@@ -12,6 +12,7 @@ from typing import Any, Final
 from hlobatch.analysis.surroundings import Surroundings
 from hlobatch.runtime.plan import Executables, Plan
 from hlobatch.runtime.shortcuts import Shortcuts
+from hlobatch.transforms.attempts import Lessons
 from hlobatch.typing import Arrays
 
 MOST_KEPT: Final = 8
@@ -28,6 +29,7 @@ class Made:
         executables: The executables of the plans, kept alive.
         shortcuts: The shortcuts of calls.
         rooms: For each kind of call, the factor on the initial capacity of containers.
+        lessons: For each kind of call whose containers may need more, what making its program has taught.
     """
 
     surroundings: Surroundings | None = None
@@ -35,6 +37,7 @@ class Made:
     executables: list[Executables] = field(default_factory=list)
     shortcuts: Shortcuts = field(default_factory=Shortcuts)
     rooms: dict[Any, int] = field(default_factory=dict)
+    lessons: dict[Any, Lessons] = field(default_factory=dict)
 
     def is_current(self) -> bool:
         """Whether all values that are read from outside are as they were."""

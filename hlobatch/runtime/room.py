@@ -23,6 +23,11 @@ def is_outgrown(error: Exception) -> bool:
     )
 
 
+def holds_containers(plan: Plan) -> bool:
+    """Whether lanes hold containers, which may be outgrown."""
+    return any(type_.grows for type_ in plan.specialized.var_defs.values())
+
+
 def fits_with(times: int, plan: Plan, size: int) -> bool:
     """Whether a batch with ``times`` the capacity of a plan's containers fits in memory.
 

@@ -22,12 +22,14 @@ from hlobatch.analysis.aliases import AnotherName
 from hlobatch.analysis.overloads import Overloaded
 from hlobatch.analysis.type_errors import RESULT
 from hlobatch.diagnostics import HloBatchError, UnsupportedSyntaxError
+from hlobatch.frontend.asked import Lowered
 from hlobatch.frontend.guesses import after
+from hlobatch.ir.boxed import Keys
 from hlobatch.ir.ops import FunctionCallOp
 from hlobatch.ir.program import Program
 from hlobatch.ir.types import Type
 from hlobatch.transforms.pipeline import specialized_program
-from hlobatch.values.facts import Facts, Grows, Learned, LoopSite, Site, Turns
+from hlobatch.values.facts import NONE_KNOWN, Facts, Grows, Learned, LoopSite, Site, Turns
 from hlobatch.values.kinds import OfKinds
 from hlobatch.values.own_containers import MakesContents, contents_known
 
@@ -88,6 +90,23 @@ class Attempt:
             return True  # the same container fails to grow, one turn later
         mine, others = ((e.message, e.location, e.within, e.none_or_value) for e in (self.error, other.error))
         return mine == others
+
+
+@dataclass(frozen=True, eq=False)
+class Lessons:
+    """What making a program has taught: its next form, with more room for its containers, is made in one round.
+
+    Attributes:
+        lowered: Functions as they were lowered.
+        facts: The facts of the attempt that had no error.
+        loops: The loops that it unrolled.
+        are_sorted: The key sets of the dicts that are sorted; None if all dicts are.
+    """
+
+    lowered: Lowered = field(default_factory=Lowered)
+    facts: Facts = NONE_KNOWN
+    loops: Loops = frozenset()
+    are_sorted: frozenset[Keys] | None = frozenset()
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,16 @@ the same code. Code that counts its calls, or asks whether it was called before,
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeVar
 
 from hlobatch.analysis.outside import remembering
 from hlobatch.analysis.tracing import remembered
-from hlobatch.ir.program import Program
+
+Made = TypeVar("Made")
 
 
-def made_again(make: Callable[[], Program]) -> Program:
-    """The program that ``make`` gives.
+def made_again(make: Callable[[], Made]) -> Made:
+    """What ``make`` gives: a program, or an attempt at one.
 
     Raises:
         UnsupportedSyntaxError: It depends on what its code has added to an object outside of it.

@@ -16,13 +16,13 @@ first error.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 
 from hlobatch.analysis.type_errors import RESULT
 from hlobatch.diagnostics import HloBatchError
-from hlobatch.ir.program import Program
-from hlobatch.transforms.attempts import Attempt, Attempts
+from hlobatch.transforms.attempts import Attempt, Attempts, Lessons
 from hlobatch.values.facts import (
     MOST_STATEMENTS_WRITTEN_OUT,
     NONE_KNOWN,
@@ -42,17 +42,21 @@ Widening = MayBeNone | Grows
 """A fact that lets a variable hold more."""
 
 
-def program_of(attempts: Attempts) -> Program:
-    """The program that the first attempt gives, or one with remedies.
+def successful(attempts: Attempts, lessons: Lessons) -> Attempt:
+    """The attempt that gives a program: with what is known of it, with nothing known, or with remedies.
 
     Raises:
         HloBatchError: The error that no remedy mends.
     """
+    if lessons.facts:
+        with contextlib.suppress(HloBatchError):
+            attempt = attempts.attempt(lessons.facts, lessons.loops)
+            if attempt.error is None:
+                return attempt
     attempt = attempts.attempt(NONE_KNOWN)
     while attempt.error is not None:
         attempt = _next(attempt, attempts)
-    assert attempt.program is not None
-    return attempt.program
+    return attempt
 
 
 def _next(wrong: Attempt, attempts: Attempts) -> Attempt:

@@ -46,7 +46,7 @@ def with_room(times: int) -> AbstractContextManager[int]:
     return having(_room, times)
 
 
-FULL: Final = "a {} has more than {} items: write `hb.capacity(items, n)` where it is made, for n items at most"
+_FULL: Final = "a {} {}: write `hb.capacity(items, n)` where it is made, for n items at most"
 
 
 class Container(Growing):
@@ -97,8 +97,13 @@ class Container(Growing):
         return jnp.arange(self.capacity) < self.size
 
     def check_room(self, full: Any) -> None:
-        """Fail in the lanes of the mask ``full``, where there is no room for a further item."""
-        fails(CapacityError, FULL.format(self.name, self.capacity), full, self.bound is None)
+        """Fail in the lanes of the mask ``full``, where there is no room for a further item.
+
+        The message has the number of items only where the user has set it, so that a program made with more room fails
+        in no further ways.
+        """
+        text = _FULL.format(self.name, "is full" if self.bound is None else f"has more than {self.bound} items")
+        fails(CapacityError, text, full, self.bound is None)
 
     def __repr__(self) -> str:
         return shown(self, object.__repr__(self))

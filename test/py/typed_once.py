@@ -9,6 +9,7 @@ import pytest
 from hlobatch import api
 from hlobatch._jax import tracing_context
 from hlobatch.ir.program import Program
+from hlobatch.transforms.attempts import Lessons
 
 FUNCTIONS = 4
 """Number of functions whose programs are cached; variants of one function are made in a row."""
@@ -20,15 +21,17 @@ def typed_once() -> Iterator[None]:
     make = api.learned_program
 
     @functools.lru_cache(maxsize=FUNCTIONS)
-    def programs(*of: Any) -> dict[Any, Program]:
+    def programs(*of: Any) -> dict[Any, tuple[Program, Lessons]]:
         return {}
 
-    def found(program: functools.partial[Any], types: dict[str, Any], **how: Any) -> Program:
+    def found(
+        program: functools.partial[Any], types: dict[str, Any], lessons: Lessons, **how: Any
+    ) -> tuple[Program, Lessons]:
         batched = program.func.__self__
         known = programs(batched.function, batched.type_inference, batched.follow)
         key = (*types.items(), *how.items(), *program.args[0], tracing_context())
         if key not in known:
-            known[key] = make(program, types, **how)
+            known[key] = make(program, types, lessons, **how)
         return known[key]
 
     with pytest.MonkeyPatch.context() as patch:
