@@ -146,7 +146,7 @@ class _Check:
         """Refuse changes in place that another name would show in Python."""
         solution, live = self.aliases.solution(), liveness.liveness(self.function)
         for block in self.function.graph:
-            after = list(_live_after(block, live.after[block.name]))
+            after = liveness.after_each(block, live.after[block.name])
             for index, op, change, state in self.aliases.changes(block, solution.before[block.name]):
                 live_after = after[index] - self._put_back(block, index, op)
                 self._check_items_of_copy(block, index, op, change)
@@ -292,15 +292,6 @@ _OWN_PARTS: Final = "let each part be one of its own, as in `[[0] * 2 for _ in r
 _ONE_NAME: Final = (
     "change it by the name or the item that is read later, or make one of them of a copy, as with `.copy()`."
 )
-
-
-def _live_after(block: Block, live: frozenset[str]) -> list[frozenset[str]]:
-    """The variables that are live after each operation of a block, given those that are live at the block's end."""
-    found = []
-    for op in reversed(block.ops):
-        found.append(live)
-        live = liveness.before(op, live)
-    return found[::-1]
 
 
 def _name(variable: str) -> str:

@@ -30,6 +30,15 @@ def through(block: Block, live_out: Names) -> Names:
     return block.read_first | (live_out - block.written)
 
 
+def after_each(block: Block, live_out: Names) -> list[Names]:
+    """The variables that are live after each operation of a block, given those that are live at its exit."""
+    found, live = list[Names](), live_out
+    for op in reversed(block.ops):
+        found.append(live)
+        live = before(op, live)
+    return found[::-1]
+
+
 def read_after(function: Function) -> Names:
     """The variables that may be read after a function has ended: its results, and sums that it adds to."""
     return frozenset(

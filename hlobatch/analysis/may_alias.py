@@ -7,10 +7,11 @@
     items.append(row)          {(row, grid.1), (row, items.0)}
     row = [0]                  {(grid.1, items.0)}
 
-A forward dataflow analysis on sets of pairs. Tracing has noted which parts of an operation's results are parts of its
-operands, and which it changes (``identity.py``). The summary of a function says which parts of its parameters are parts
-of its results, which become one object with each other, and which the function changes. Callers use the summaries, so
-functions are analyzed until no summary changes.
+A forward dataflow analysis on sets of pairs of live variables: a pair is added with all that follow from it, so that a
+variable that is no longer read has no part in later ones. Tracing has noted which parts of an operation's results are
+parts of its operands, and which it changes (``identity.py``). The summary of a function says which parts of its
+parameters are parts of its results, which become one object with each other, and which the function changes. Callers
+use the summaries, so functions are analyzed until no summary changes.
 
 Reference: may-alias sets, as in Muchnick, Advanced Compiler Design and Implementation, chapter 10.
 """
@@ -20,8 +21,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final
 
+from hlobatch.analysis import liveness
 from hlobatch.analysis.call_graph import CallGraph
 from hlobatch.analysis.dataflow import Dataflow, Solution, solve
 from hlobatch.analysis.traced_function import TracedFunction
@@ -173,7 +176,7 @@ class Aliases:
         def transfer(block: Block, state: State) -> State:
             for index, op in enumerate(block.instructions):
                 state = self._after(block, index, op, state)
-            return state
+            return self._only(state, self._live.after[block.name])
 
         problem = Dataflow(forward=True, boundary=self._at_entry(), initial=frozenset(), merge=merge, transfer=transfer)
         return solve(self.function.graph, problem)
@@ -212,6 +215,25 @@ class Aliases:
             for path in _mutable(self.types.get(name)):
                 pairs.add(pair((name, path), (f"{_GIVEN}{index}", path)))
         return frozenset(pairs)
+
+    # Which variables are still read
+
+    @cached_property
+    def _live(self) -> Solution[liveness.Names]:
+        return liveness.liveness(self.function)
+
+    @cached_property
+    def _live_in(self) -> dict[str, list[liveness.Names]]:
+        """For each block, the variables that are live after each of its operations."""
+        return {block.name: liveness.after_each(block, self._live.after[block.name]) for block in self.function.graph}
+
+    def _only(self, state: Iterable[Pair], live: liveness.Names) -> State:
+        """The pairs of parts of live variables, and of what stands outside of the function."""
+
+        def lasts(part: Part) -> bool:
+            return part[0] in live or part[0].startswith((_GIVEN, OUTSIDE))
+
+        return frozenset(pair for pair in state if lasts(pair[0]) and lasts(pair[1]))
 
     # The effects of operations
 
@@ -266,7 +288,7 @@ class Aliases:
         self.surely |= alike | _same_objects(origins, effects.views)
         for found in new | alike | joined:
             self.made.setdefault(found, op.location)
-        return frozenset(kept | new | alike)
+        return self._only(kept | new | alike, self._live_in[block.name][index])
 
 
 def _new_pairs(effects: _Effects, state: State, written: Sequence[str]) -> set[Pair]:
@@ -277,15 +299,12 @@ def _new_pairs(effects: _Effects, state: State, written: Sequence[str]) -> set[P
         state: The pairs before it.
         written: The variables that it writes.
     """
-    origins = effects.origins
-    reached = {part: nodes.union(*(partners(state, node) for node in nodes)) for part, nodes in origins.items()}
+    origins, others_of = effects.origins, _partners_of_all(state)
+    reached = {part: nodes.union(*(others_of.get(node, ()) for node in nodes)) for part, nodes in origins.items()}
     new = {pair(part, other) for part, others in reached.items() for other in others if other[0] not in written}
     new |= {(part, part) for part, nodes in origins.items() if any((node, node) in state for node in nodes)}
-    new |= {(part, part) for part, items in effects.held.items() if _may_repeat(items, state)}
-    for (part, others), (other, theirs) in itertools.combinations(reached.items(), 2):
-        if not others.isdisjoint(theirs):
-            new.add(pair(part, other))
-    return new
+    new |= {(part, part) for part, items in effects.held.items() if _may_repeat(items, others_of)}
+    return new | _pairs_with_one(reached)
 
 
 def _same_objects(origins: Mapping[Part, set[Part]], views: Iterable[Part]) -> set[Pair]:
@@ -294,12 +313,25 @@ def _same_objects(origins: Mapping[Part, set[Part]], views: Iterable[Part]) -> s
     for part, nodes in origins.items():
         if len(nodes) == 1 and part not in views:
             by_object.setdefault(next(iter(nodes)), []).append(part)
+    return _pairs_of_each(by_object)
+
+
+def _pairs_with_one(reached: Mapping[Part, set[Part]]) -> set[Pair]:
+    """The pairs of parts that may be one and the same object, given the objects that each may be."""
+    by_object: dict[Part, list[Part]] = {}
+    for part, nodes in reached.items():
+        for node in nodes:
+            by_object.setdefault(node, []).append(part)
+    return _pairs_of_each(by_object)
+
+
+def _pairs_of_each(by_object: Mapping[Part, Sequence[Part]]) -> set[Pair]:
     return {pair(*two) for parts in by_object.values() for two in itertools.combinations(parts, 2)}
 
 
-def _may_repeat(items: Sequence[set[Part]], state: State) -> bool:
+def _may_repeat(items: Sequence[set[Part]], others_of: Mapping[Part, set[Part]]) -> bool:
     """Whether two items of a container may be one object, given the parts that each item may be."""
-    reached = [nodes.union(*(partners(state, node) for node in nodes)) for nodes in items]
+    reached = [nodes.union(*(others_of.get(node, ()) for node in nodes)) for nodes in items]
     return any(not one.isdisjoint(other) for one, other in itertools.combinations(reached, 2))
 
 
@@ -327,6 +359,15 @@ def _mutable(type_: Type | None) -> Iterator[Path]:
 def pair(one: Part, other: Part) -> Pair:
     """The pair of two parts, the lesser first."""
     return (one, other) if one <= other else (other, one)
+
+
+def _partners_of_all(state: State) -> Mapping[Part, set[Part]]:
+    """The partners of each part that has some."""
+    found: dict[Part, set[Part]] = {}
+    for one, other in _both_ways(state):
+        if one != other:
+            found.setdefault(one, set()).add(other)
+    return found
 
 
 def _both_ways(state: State) -> Iterator[Pair]:

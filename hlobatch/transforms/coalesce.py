@@ -117,9 +117,11 @@ class _Merging:
             return
         kept, gone = (other, one) if _plainer(other, one) else (one, other)
         self.parent[gone] = kept
-        self.clashes[kept] |= self.clashes.pop(gone, set())
-        for name in self.clashes[kept]:
-            self.clashes[name] = (self.clashes[name] - {gone}) | {kept}
+        others = self.clashes.pop(gone, set())
+        self.clashes[kept] |= others
+        for name in others:
+            self.clashes[name].discard(gone)
+            self.clashes[name].add(kept)
 
     def _alike(self, one: str, other: str) -> bool:
         kinds = (Alloc.TEMPORARY, Alloc.REGISTER, Alloc.FULL)
