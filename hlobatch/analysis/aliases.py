@@ -32,7 +32,7 @@ from hlobatch.analysis.may_alias import (
 )
 from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.analysis.updates import Origins
-from hlobatch.analysis.views import overwritten_views
+from hlobatch.analysis.views import are_of_texts, overwritten_views
 from hlobatch.diagnostics import HloBatchError, Note, UnsupportedSyntaxError
 from hlobatch.ir.names import as_written
 from hlobatch.ir.ops import HALT, FunctionCallOp, Op, PrimOp
@@ -278,9 +278,9 @@ class _Check:
         one = self.traced(self.function.name, block.name, index)
         assert one is not None
         code = Origins(one.inlined)
-        for result in code.jaxpr.outvars:
+        for result, is_of_text in zip(code.jaxpr.outvars, are_of_texts(one.out_types), strict=True):
             origin, updates = code.origin(result)
-            if len(updates) > 1 and overwritten_views(one.inlined, updates, origin):
+            if not is_of_text and len(updates) > 1 and overwritten_views(one.inlined, updates, origin):
                 raise UnsupportedSyntaxError(
                     "this assigns rows of an array that it has changed before they are read: they are views in NumPy",
                     op.location,

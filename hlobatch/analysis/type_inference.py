@@ -154,8 +154,8 @@ class _Inferrer:
         found: The result so far.
         origins: For each variable, the locations that assign it, with the types assigned.
         work: Places to visit, since a type that they depend on has changed.
-        waiting: Places that take an item out of a container of which no item's type is known, and what is to be done if
-            none ever is.
+        waiting: Places that take an item out of a container of which no item's type is known, or that fail with a
+            variable that is None so far, and what is to be done if no value ever reaches them.
         made_anew: Variables computed from code that changes in the next round: they may have no type in this one.
         traceable: Functions whose calls turned out to be traceable, though the program was built on the guess that not.
         nothing: Variables for an exception that no reached code raises.
@@ -447,7 +447,12 @@ class _Inferrer:
             self._make_anew(op)
         except HloBatchError as error:
             if not (grows := self._grows_unseen(op, error)):
-                raise self._worded(error, op) from error.__cause__
+                worded = self._worded(error, op)
+                worded.__cause__ = error.__cause__
+                if Type(None) not in in_types or not (self.found.stuck or self.waiting):
+                    raise worded from worded.__cause__
+                self.waiting[place] = NotYet(worded)  # a call that has no type yet may give the variable a value
+                return False
             self.found.learned += [(fact.site, fact) for fact in grows]
             self._make_anew(op)
         return True

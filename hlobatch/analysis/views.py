@@ -9,11 +9,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import jax
+
 from hlobatch._jax import Atom, ClosedJaxpr, Equation, Jaxpr, Literal
 from hlobatch.analysis.traced_function import TracedFunction
-from hlobatch.ir.types import TensorType, Type
+from hlobatch.ir.types import TensorType, Type, is_leaf
 from hlobatch.jax_primitives import VIEWS
 from hlobatch.values.identity import Identity, Node, parts_of_type
+from hlobatch.values.texts import is_lane_text
 
 
 def views(code: ClosedJaxpr) -> Mapping[int, int]:
@@ -51,6 +54,16 @@ def identity_with_views(one: TracedFunction) -> Identity:
         if node not in sources and node not in one.identity.fresh:
             sources[node] = (given[argument],)
     return replace(one.identity, sources=sources)
+
+
+def are_of_texts(types: Iterable[Type]) -> list[bool]:
+    """For each tensor of some values, whether it is a part of a text, which no code changes in place."""
+    found = list[bool]()
+    for type_ in types:
+        for part in jax.tree.leaves(type_.tensors, is_leaf=lambda part: is_lane_text(part) or is_leaf(part)):
+            tensors = [leaf for leaf in jax.tree.leaves(part, is_leaf=is_leaf) if isinstance(leaf, TensorType)]
+            found += [is_lane_text(part)] * len(tensors)
+    return found
 
 
 def overwritten_views(code: ClosedJaxpr, updates: Sequence[int], array: Any) -> bool:

@@ -83,7 +83,7 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     if (done := texts.method(function, args, kwargs) or _for_each(known, args, kwargs)) is not None:
         return done()
     if known in _CALLERS:
-        args = tuple(map(_as_meant, args))
+        args = _reduced(known, tuple(map(_as_meant, args)))
         kwargs = {name: _as_meant(value) for name, value in kwargs.items()}
     meaning = _meaning(known)
     if known not in _OF_NONE and (meaning is not None or getattr(known, "__module__", None) in _OF_ARRAYS):
@@ -104,6 +104,12 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         with by_python():
             return function(*args, **kwargs)
     return as_meant(function, (args, kwargs))(*args, **kwargs)
+
+
+def _reduced(function: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arguments, with an iterator for a lane's list if ``reduce``, which hides errors of ``iter``, goes over it."""
+    is_hidden = function is functools.reduce and len(args) > 1 and isinstance(args[1], Growing)
+    return (args[0], iter(args[1]), *args[2:]) if is_hidden else args
 
 
 _GENERIC: Final = functools.singledispatch(lambda _: None).__code__  # type: ignore[attr-defined]

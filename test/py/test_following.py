@@ -1,6 +1,7 @@
 """Functions without a decorator and functions inside of functions: they mean what they mean in Python."""
 
 import functools
+import operator
 
 import jax
 import jax.numpy as jnp
@@ -335,6 +336,24 @@ def tree_recursion(n):
     return choose(n, 2) if n > 2 else 0
 
 
+def parity(numbers):
+    return functools.reduce(operator.xor, numbers)
+
+
+def reduced_inside(n):
+    return parity(list(range(n)))
+
+
+def least_of_calls(n):  # which is None until it is known that the calls return
+    def multiple_of_3(k):
+        while k % 3:
+            k += 1
+        return k
+
+    least = min(multiple_of_3(k) for k in range(n, n + 3))
+    return least if least < 6 else -1
+
+
 FOLLOWED = [
     by_name,
     by_mutual_recursion,
@@ -366,6 +385,8 @@ FOLLOWED = [
     followed_in_comprehensions,
     followed_in_comprehensions_inside,
     that_is_given_back,
+    reduced_inside,
+    least_of_calls,
 ]
 
 

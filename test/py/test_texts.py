@@ -218,10 +218,19 @@ def in_objects(n: int) -> str:
     return " ".join(words)
 
 
+def exchanged(n: int) -> str:
+    names = [str(n % 100 + i) for i in range(n % 5)]
+    i, j = 0, len(names) - 1
+    while i < j:
+        names[i], names[j] = names[j], names[i]
+        i, j = i + 1, j - 1
+    return ",".join(names)
+
+
 @pytest.mark.parametrize("options", [{}, {"optimizations": LOOP}], ids=["as it is chosen", "loop"])
 @pytest.mark.parametrize(
     "function",
-    [grows, is_rebound, counted, caught, of_a_recursion, matched, none_or_text, in_objects],
+    [grows, is_rebound, counted, caught, of_a_recursion, matched, none_or_text, in_objects, exchanged],
     ids=lambda function: function.__name__,
 )
 def test_statements_on_texts_are_pythons(function: Callable[..., Any], options: dict[str, Any]) -> None:
