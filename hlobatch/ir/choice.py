@@ -116,14 +116,22 @@ def _are_texts(objects: tuple[Any, ...]) -> bool:
 
 
 def _grows(first: tuple[Any, ...], others: tuple[Any, ...]) -> bool:
-    """Whether a text seems to grow: beside several known texts is one that is longer than all of them.
+    """Whether a text seems to grow: several extend others, or one is longer than all that are known.
 
     A loop that puts letters behind a text would else be traced again for each of its lengths.
     """
     if not (_are_texts(first) and _are_texts(others)):
         return False
     few, many = sorted((first, others), key=len)
-    return len(many) >= MOST_GROWING_TEXTS and max(map(len, few)) > max(map(len, many))
+    if len(many) >= MOST_GROWING_TEXTS and max(map(len, few)) > max(map(len, many)):
+        return True
+    texts = {*first, *others}
+    return sum(any(_extends(one, other) for other in texts) for one in texts) >= MOST_GROWING_TEXTS
+
+
+def _extends(one: str, other: str) -> bool:
+    """Whether a text is another one, and letters before or behind it."""
+    return 0 < len(other) < len(one) and (one.startswith(other) or one.endswith(other))
 
 
 def position(choice: Choice, value: Any) -> int:

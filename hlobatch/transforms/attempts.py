@@ -141,7 +141,7 @@ class Attempts:
             try:
                 program, facts = self.make(facts)
             except HloBatchError as wrong:
-                if not wrong.may_grow:
+                if not wrong.may_grow and not wrong.none_or_value:
                     raise
                 return Attempt(facts, loops, None, wrong)
             _check_that_it_ends(rounds, facts, program)

@@ -27,6 +27,7 @@ from hlobatch.values.facts import (
     MOST_STATEMENTS_WRITTEN_OUT,
     NONE_KNOWN,
     WHOLE_PROGRAM,
+    Copy,
     Facts,
     GoesOver,
     Grows,
@@ -88,7 +89,7 @@ def _with_remedies(wrong: Attempt, attempts: Attempts) -> Iterator[Attempt]:
 def _widened(wrong: Attempt, widened: Sequence[Widening], unrolled: Attempt, attempts: Attempts) -> Attempt:
     """An attempt in which variables hold more: those of the error, and at once those of the errors behind it."""
     widened = [*widened, *_widened_besides(wrong, unrolled, attempts)]
-    known = wrong.facts.known
+    known = wrong.facts.without(Copy).known  # a text that gets longer needs one function where it may be any text
     if any(isinstance(fact, Grows) for fact in widened):  # most other facts are learned anew
         known = {of: fact for of, fact in known.items() if of[0] in (MayBeNone, Grows, GoesOver, MakesContents)}
     return attempts.attempt(Facts({**known, **{(type(fact), fact.site): fact for fact in widened}}), wrong.loops)

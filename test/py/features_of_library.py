@@ -731,6 +731,38 @@ class LongTuple(Feature):
     )
 
 
+class GrowingWord(Feature):
+    """Known texts that get longer in a recursion and in loops."""
+
+    helpers = """
+    def spelled(w, k):
+        if k <= 0:
+            return w
+        return spelled(w + "a", k - 1) if k % 2 else spelled("b" + w, k - 2)
+
+    def all_spelled(w, k, found):
+        if k == 0:
+            found.append(w)
+            return
+        for c in "01":
+            if not w.endswith("1") or c == "0":
+                all_spelled(w + c, k - 1, found)
+    """
+    begins = ('gw = ""', 'gw = "ab"', 'gw = spelled("", a)')
+    values = (
+        *("len(gw)", "len(spelled('', # % 5))", "spelled('x', @).count('a')", "gw.find('ba')", "len(set(gw))"),
+        "sum(ord(x) for x in gw[:4])",
+    )
+    conditions = ("gw == 'ab'", "'aa' in gw", "gw < 'ab'", "gw", "spelled('', 2) == gw")
+    changes = (
+        "if len(gw) < 8:\n    gw += 'ab'",
+        "gw = spelled('', @ % 5)",
+        "gf = []\nall_spelled('', @ % 4, gf)\nt = (t * 3 + len(gf) + len(gf[-1])) % 1009",
+        "gw = gw[1:]",
+        "gw = 'c'",
+    )
+
+
 class SetAlgebra(Feature):
     """Unions, comparisons and the like of sets and dicts of the lanes."""
 

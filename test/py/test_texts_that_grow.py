@@ -1,0 +1,66 @@
+"""Known texts that get longer in recursions and loops: one function for all of them, against plain Python."""
+
+import pytest
+from test_lists_as_written import is_alike
+
+
+def parentheses(n):
+    found = []
+
+    def go(s, opened, closed):
+        if opened == closed == 0:
+            found.append(s)
+            return
+        if opened:
+            go(s + "(", opened - 1, closed)
+        if closed > opened:
+            go(s + ")", opened, closed - 1)
+
+    go("", n % 4, n % 4)
+    return found
+
+
+def codes(n):
+    def go(k, s):
+        return [s] if k == 0 else go(k - 1, s + "0") + go(k - 1, s + "1")
+
+    return go(n % 4, "")
+
+
+def before_and_behind(n):
+    def go(k, s="x"):
+        if k <= 0:
+            return len(s) * 10 + s.count("y")
+        return go(k - 1, s + "y") if k % 2 else go(k - 2, "z" + s)
+
+    return go(n)
+
+
+def words_that_do_not_grow(n):
+    def go(k, mode):
+        if k == 0:
+            return {"up": 1, "down": 2}[mode]
+        return go(k - 1, "down" if mode == "up" else "up") + (3 if mode == "up" else 0)
+
+    word = "on"
+    for _ in range(n):
+        word = "off" if word == "on" else "on"
+    return go(n, "up"), {"on": 1, "off": 2}[word]
+
+
+def loops(n):
+    one = two = ""
+    for _ in range(n):
+        one += "ab"
+    while len(two) < n:
+        two = "c" + two if len(two) % 2 else two + "de"
+    return one, two
+
+
+PROGRAMS = [before_and_behind, words_that_do_not_grow, loops]
+BY_NIGHT = [pytest.param(program, marks=pytest.mark.slow) for program in (parentheses, codes)]
+
+
+@pytest.mark.parametrize("program", [*PROGRAMS, *BY_NIGHT], ids=lambda program: program.__name__)
+def test_each_lane_is_as_in_python(program):
+    is_alike(program, 7)
