@@ -23,6 +23,7 @@ from hlobatch.diagnostics import UNKNOWN, Location, UnsupportedSyntaxError
 from hlobatch.frontend.files import file_of, is_users, lines_of
 from hlobatch.frontend.nodes import located, walk
 from hlobatch.frontend.rewriting.messages import with_messages_in_place
+from hlobatch.frontend.rewriting.own_containers import with_own_containers
 from hlobatch.frontend.rewriting.private_names import as_python_has_it
 from hlobatch.frontend.rewriting.with_statements import WithoutWith
 from hlobatch.frontend.support import refusal
@@ -171,14 +172,16 @@ def source_of(fun: types.FunctionType) -> Source:
             help=_INSTEAD_OF_TYPED.get(file, "put the function in a file, and import it again if that has changed."),
         )
     node = _find(_definitions("".join(lines), file), fun)
-    source = Source(fun, file, as_python_has_it(_with_messages(node), fun), tuple(lines), fun.__code__)
+    source = Source(fun, file, as_python_has_it(_rewritten(node), fun), tuple(lines), fun.__code__)
     if not _has_with(node):
         return source
     rewriting = WithoutWith(source.node, source.resolve, lambda method: source_of(method).node)
     return replace(source, node=rewriting.of())
 
 
-_with_messages = functools.lru_cache(maxsize=256)(with_messages_in_place)
+@functools.lru_cache(maxsize=256)
+def _rewritten(node: ast.FunctionDef) -> ast.FunctionDef:
+    return with_own_containers(with_messages_in_place(node))
 
 
 @functools.lru_cache(maxsize=256)

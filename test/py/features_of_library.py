@@ -763,6 +763,43 @@ class GrowingWord(Feature):
     )
 
 
+class OwnContainer(Feature):
+    """Functions that make a memo, or a list of results, where none is given."""
+
+    helpers = """
+    def memoized(k, memo=None):
+        if memo is None:
+            memo = {}
+        if k in memo:
+            return memo[k]
+        memo[k] = k if k < 2 else (memoized(k - 1, memo) + memoized(k - 2, memo)) % 97
+        return memo[k]
+
+    def gathered(k, out=None):
+        if out is None:
+            out = []
+        if 0 < k < 9:
+            out.append(k)
+            gathered(k - 2, out)
+        return out
+    """
+    begins = ("om = {}\noo = []", "om = {a: 7}\noo = [b]")
+    values = (
+        *("memoized(# % 6)", "memoized(@ % 6, om)", "len(om)", "len(oo)", "sum(gathered(#))", "len(gathered(@))"),
+        *("om.get(@, 5)", "sum(oo)"),
+    )
+    conditions = ("@ in om", "len(oo) > @", "gathered(@)", "oo")
+    changes = (
+        "gathered(@, oo)",
+        "om[@] = #",
+        "memoized(@ % 5, om)",
+        "oo = gathered(#)",
+        "om = {}",
+        "oo.append(memoized(@ % 4))",
+        "t += len(gathered(@, oo))",
+    )
+
+
 class SetAlgebra(Feature):
     """Unions, comparisons and the like of sets and dicts of the lanes."""
 
