@@ -35,7 +35,7 @@ from hlobatch.values.own_containers import content
 
 REDUCERS: Final = (sum, any, all, min, max, len, next)
 """Functions that iterate once over their items, in order, and keep only their result."""
-_ONLY_OF: Final = {len: ast.ListComp, next: ast.GeneratorExp}
+_ONLY_OF: Final[Mapping[Any, type]] = {len: ast.ListComp, next: ast.GeneratorExp}
 """The kind of comprehension that Python's ``len`` and ``next`` take."""
 _LOOPS: Final[Mapping[str, tuple[str, ...]]] = {
     "sum": ("RESULT = START", "RESULT = RESULT + ITEM", ""),

@@ -102,11 +102,8 @@ class GrowingTuple(Ring):
         if not isinstance(other, (tuple, GrowingTuple)):
             return False
         one, two = self.in_order(), GrowingTuple.of(other).in_order()
-        if (
-            one.items is not None
-            and two.items is not None
-            and jax.tree.structure(one.kind) != jax.tree.structure(two.kind)
-        ):
+        trees: list[Any] = [jax.tree.structure(part.kind) for part in (one, two) if part.items is not None]
+        if len(trees) == 2 and trees[0] != trees[1]:
             return (one.length() == 0) & (two.length() == 0)
         return one.equals(two)
 
@@ -182,7 +179,7 @@ class GrowingTuple(Ring):
                 yield from part.columns() if isinstance(part, Growing) else [part]
         yield self.size
 
-    def __hash__(self) -> int:
+    def __hash__(self) -> int:  # type: ignore[override]
         raise BatchTypeError(
             "the hash of a tuple whose length differs between lanes is asked for",
             help="keep it in a set or a dict of the lane's, in a statement of its own.",
