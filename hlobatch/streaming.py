@@ -14,9 +14,11 @@ import numpy as np
 from hlobatch.api import BatchedFunction, BoundFunction
 from hlobatch.console import Line, Progress
 from hlobatch.diagnostics import BatchTypeError, LaneError, Note
+from hlobatch.ir.boxed import boxes_in
 from hlobatch.runtime.callers import caller
 from hlobatch.strategy.options import is_int
-from hlobatch.typing import ArrayLike, Function, PyTree
+from hlobatch.typing import Function, PyTree
+from hlobatch.values.ragged import is_ragged, joined
 
 
 def stream(  # users expect one flat list of keywords
@@ -128,7 +130,7 @@ class Stream(Iterator[PyTree]):
             results = self._fun(*jax.tree.map(lambda x: x[rows], args), **self._others)
         except LaneError:  # the failed inputs may include repeated ones
             return self._fun(*args, **self._others)
-        return jax.tree.map(lambda x: x[:size], results)
+        return jax.tree.map(lambda x: x[:size] if isinstance(x, jax.Array) else x, results)  # others are of all lanes
 
     def _next_chunk(self) -> tuple[Any, int]:
         """The arguments of the next chunk, and its number of inputs, which is smaller at the end."""
@@ -176,7 +178,8 @@ class Stream(Iterator[PyTree]):
                 caller(),
                 help="transpose batches as they come, and give what all lanes share by name.",
             )
-        self._may_fill = not traced.plan.has_effects  # effects of repeated inputs would be repeated
+        # Effects of repeated inputs would be repeated; and JAX neither looks into objects nor keeps the order of dicts.
+        self._may_fill = not traced.plan.has_effects and not boxes_in(traced.plan.out_type.tensors)
 
     def _first_of(self, size: int) -> Any:
         """The first ``size`` of the queued inputs, as arguments."""
@@ -191,7 +194,7 @@ class Stream(Iterator[PyTree]):
             left -= min(count, left)
             if not left:
                 break
-        return jax.tree.map(_joined, *parts)
+        return jax.tree.map(_joined, *parts, is_leaf=is_ragged)
 
     def _forget(self, size: int) -> None:
         """Remove the first ``size`` queued inputs, which are done."""
@@ -209,7 +212,9 @@ class Stream(Iterator[PyTree]):
             self._tell(Progress(name, self.state, None, seconds, is_last))
 
 
-def _joined(*arrays: ArrayLike) -> Any:
+def _joined(*arrays: Any) -> Any:
+    if all(map(is_ragged, arrays)):
+        return joined(arrays)
     if all(isinstance(array, np.ndarray) for array in arrays):
         return np.concatenate(arrays)
     return jnp.concatenate(arrays)

@@ -18,7 +18,10 @@ from hlobatch.ir.types import TensorType, Type
 FORMAT: Final = 3
 READABLE: Final = (1, 2, FORMAT)
 _P: Final = inspect.Parameter
-_KINDS: Final = {kind.description: kind for kind in (_P.POSITIONAL_ONLY, _P.POSITIONAL_OR_KEYWORD, _P.KEYWORD_ONLY)}
+_KINDS: Final = {
+    kind.description: kind
+    for kind in (_P.POSITIONAL_ONLY, _P.POSITIONAL_OR_KEYWORD, _P.VAR_POSITIONAL, _P.KEYWORD_ONLY, _P.VAR_KEYWORD)
+}
 _WIDE: Final = frozenset(map(np.dtype, ("int64", "uint64", "float64", "complex128")))
 _LARGEST_SIZE: Final = 1 << 62
 _MOST_CHARACTERS: Final = 1000

@@ -14,7 +14,7 @@ from typing import Any, Final
 import jax
 import numpy as np
 
-from hlobatch.diagnostics import UNKNOWN, LaneError, Location, Note, as_also, name_lanes
+from hlobatch.diagnostics import UNKNOWN, LaneError, LimitError, Location, Note, as_also, name_lanes
 from hlobatch.ir.boxed import in_python
 from hlobatch.ir.fate import NUMBER, Fate, Stop, stop_of
 from hlobatch.ir.growing import is_growing
@@ -63,10 +63,18 @@ class Failure:
 
     @property
     def short_text(self) -> str:
-        """The line of the user's file in which it begins, shortened, and the number of that line."""
+        """The line of the user's file in which it begins, shortened, and the number of that line.
+
+        If it is no ``raise`` or ``assert``, the class of the exception comes first. For a limit of hlobatch, the
+        message comes last, which says what to write.
+        """
         line = self.location.source_line.strip() or self.text
         text = "".join(c if c.isprintable() else " " for c in line)
-        return f"{text[:400]} (line {self.location.line})"
+        where = f"{text[:400]} (line {self.location.line})"
+        if self.text.startswith(("raise", "assert")):
+            return where
+        advice = f": {self.make()}" if issubclass(self.kind, LimitError) and not self.in_types else ""
+        return f"{self.kind.__name__} at {where}{advice}"
 
     def exception(self, words: np.ndarray) -> BaseException:
         """The exception that a lane raises.

@@ -86,8 +86,9 @@ def _describe(tree: Any) -> Schema:
             parts, _ = tree.tree_flatten()
             return {"kind": "growing", "class": _name(tree.python), "items": list(map(_describe, parts))}
     described = tree.value if isinstance(tree, Static) else tree
+    kind = tree.cls if isinstance(tree, Boxed) else type(described)
     raise ArtifactError(
-        f"{type(described).__name__} cannot be described in an artifact",
+        f"an object of the class {kind.__name__} cannot be described in an artifact",
         help="pass and return arrays in tuples, lists, dicts with string keys, or namedtuples.",
     )
 

@@ -106,7 +106,7 @@ def profile(fun: Function, *, seconds: float = SECONDS) -> Callable[..., Profile
         A function of the arguments of ``fun`` that returns a ``Profile``.
 
     Raises:
-        BatchTypeError: ``fun`` is not batched.
+        BatchTypeError: ``fun`` is not batched; in a call: the batch is empty.
         HloBatchError: In a call: it is inside a JAX transformation; also any error of a call of ``fun``.
 
     Examples:
@@ -130,13 +130,20 @@ def profile(fun: Function, *, seconds: float = SECONDS) -> Callable[..., Profile
         if is_tracing():
             raise HloBatchError("a profile cannot be traced", caller(), help="call it outside jax.jit.")
         traced = fun.trace(*args, **kwargs)
-        return _profiled(lambda: fun(*args, **kwargs), traced.plan, traced.call.physical(), seconds)
+        if not traced.call.size:
+            raise BatchTypeError(
+                f"the batch of {traced.plan.name!r} is empty, and nothing is run for it that could be profiled",
+                caller(),
+                help="profile it on a batch of some inputs.",
+            )
+        took = min(_seconds_of(lambda: fun(*args, **kwargs)) for _ in range(2))  # the first one may compile
+        plan = fun.trace(*args, **kwargs).plan  # whose containers have the room that the call needed
+        return _profiled(plan, traced.call.physical(), took, seconds)
 
     return functools.update_wrapper(run, fun, updated=())
 
 
-def _profiled(call: Callable[[], Any], plan: Plan, inputs: Arrays, seconds: float) -> Profile:
-    took = min(_seconds_of(call) for _ in range(2))  # the first one may compile
+def _profiled(plan: Plan, inputs: Arrays, took: float, seconds: float) -> Profile:
     with plan.as_typed():
         raster = raster_of(plan, inputs, seconds)
         divided = raster.division.plan

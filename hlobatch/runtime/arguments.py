@@ -7,6 +7,7 @@ in a call is found here, before anything is compiled.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, fields
@@ -293,12 +294,27 @@ class Binder:
         return Static(value)
 
     def _object(self, where: str, value: Any) -> Leaf:
-        parameter = where.split("[", maxsplit=1)[0]
+        parameter = re.split(r"[.\[]", where, maxsplit=1)[0]
         if instead := _as_array(value):
             advice = f"pass an array, as `{instead}`."
-        else:
+        elif isinstance(value, str):
+            advice = (
+                f"pass a text for each input as hb.Ragged.of(…); or, for one that is known, name the parameter in "
+                f"static_argnames, as in @hb.batch(static_argnames={parameter!r})."
+            )
+        elif any(map(_is_array, getattr(value, "__dict__", {}).values())):
+            advice = (
+                "register its class, as with jax.tree_util.register_dataclass or register_pytree_node_class, or pass "
+                "the arrays in its attributes."
+            )
+        elif parameter == where:
             advice = f"name the parameter in static_argnames, as in @hb.batch(static_argnames={parameter!r})."
-        raise self._error(f"{where} is {value!r}, a {type(value).__name__}, not an array", help=advice)
+        else:
+            advice = (
+                f"leave it out of {parameter}, and pass it as an argument of its own that is named in static_argnames."
+            )
+        article = "an" if type(value).__name__[0] in "AEIOUaeiou" else "a"
+        raise self._error(f"{where} is {value!r}, {article} {type(value).__name__}, not an array", help=advice)
 
     @not_looking()
     def _batch_first(self, where: str, leaf: Any, axis: int) -> Any:

@@ -27,6 +27,7 @@ from hlobatch._jax import (
     is_out_of_memory,
     looked_for,
 )
+from hlobatch.ir.fate import Fate
 from hlobatch.lowering.arrays.rows import IN_BOUNDS
 from hlobatch.lowering.state import ending, fates
 from hlobatch.lowering.state.inputs import Inputs
@@ -313,6 +314,8 @@ class Division:
     def status(self, room: Room, output: Arrays) -> Any:
         """The status of each input of a part, given its output."""
         layout, state = self.layout(room), self.state(room, output)
+        if not (layout.may_stop or layout.stats):  # it gives back no state, and only ends with all results
+            return np.full(layout.inputs, Fate.FINISHED)
         told = fates.told_by(layout)
         slots = {slot: x for slot, x in zip(layout.slots, state, strict=True) if slot in told}
         tell = self.plan.executable(self._key_of(room, "status"), lambda: jax.jit(partial(fates.of_inputs, layout)))

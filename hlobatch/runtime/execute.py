@@ -30,7 +30,7 @@ from hlobatch.runtime.kinds_of_calls import ARRAYS, CALLS_FROM_PYTHON, MOST_MIST
 from hlobatch.runtime.leaving import in_a_stretch
 from hlobatch.runtime.places import has_several_devices
 from hlobatch.runtime.plan import Plan, Room
-from hlobatch.runtime.primitive import guard_p, run_within
+from hlobatch.runtime.primitive import guard_p, report_always, run_within
 from hlobatch.runtime.stats import BlockStats, RunStats
 from hlobatch.runtime.watch import Watch
 from hlobatch.strategy.options import KERNELS
@@ -139,9 +139,9 @@ def _prepared_kernel(plan: Plan, inputs: Sequence[Any], kind: Kind) -> Prepared:
         return Prepared(lambda inputs: plan.result(execute(plan, inputs).results))
     if not out_type.is_stored_as_it_is:
         return by_itself(plan, inputs, plan.result, kind)
-    if jax.tree_util.treedef_is_leaf(out_type.treedef):
-        return by_itself(plan, inputs, itemgetter(0), kind)
     unflatten, count = out_type.treedef.unflatten, len(out_type.tensor_leaves)
+    if count and jax.tree_util.treedef_is_leaf(out_type.treedef):  # None, too, is a leaf in this sense
+        return by_itself(plan, inputs, itemgetter(0), kind)
     return by_itself(plan, inputs, lambda results: unflatten(results[:count]), kind)
 
 
@@ -238,7 +238,11 @@ def trace(plan: Plan, inputs: Sequence[Any], captured: Sequence[Any] | None = No
     end = plan.result_arrays + 2
     if plan.has_effects:
         emit_within(plan, outputs[end:])
-    return list(guard_p.bind(*outputs[:end], plan=plan)) if plan.may_stop else list(outputs[: end - 2])
+    if not plan.may_stop:
+        return list(outputs[: end - 2])
+    if not plan.out_type.tensor_leaves:
+        report_always(outputs[:end], plan)
+    return list(guard_p.bind(*outputs[:end], plan=plan))
 
 
 def _stats(course: Course) -> RunStats:

@@ -312,6 +312,24 @@ def _guard_impl(*operands: ArrayLike, plan: Plan) -> list[Any]:
 
 def reported(*operands: ArrayLike, plan: Plan) -> list[Any]:
     """The results; if the run was stopped, an error is raised through the host."""
+    results, report, (stopped, *others) = _reporting(operands, plan)
+    shape = jax.ShapeDtypeStruct((), np.int32)
+    stop = jnp.max(stopped)
+    code = jax.lax.cond(stop != 0, lambda: jax.pure_callback(report, shape, stopped, *others), lambda: jnp.int32(0))
+    return [jnp.where(code != 0, jnp.zeros_like(r), r) for r in results]
+
+
+def report_always(operands: Arrays, plan: Plan) -> None:
+    """Raise an error through the host if the run was stopped, where there are no results that JAX could compute it for.
+
+    JAX leaves out what nothing depends on. The effect of a callback is not left out.
+    """
+    _, report, told = _reporting(operands, plan)
+    jax.debug.callback(report, *told)
+
+
+def _reporting(operands: Arrays, plan: Plan) -> tuple[list[Any], Callable[..., Any], list[Any]]:
+    """The results, and the function that raises the error of a stopped run, with its arguments."""
     *results, stopped, status = operands
     details = results[-1:] if plan.specialized.failures else []
 
@@ -321,12 +339,7 @@ def reported(*operands: ArrayLike, plan: Plan) -> list[Any]:
             raise stop_error(plan, np.ravel(status), in_jit=True, details=details)
         return np.int32(0)
 
-    shape = jax.ShapeDtypeStruct((), np.int32)
-    stop = jnp.max(stopped)
-    code = jax.lax.cond(
-        stop != 0, lambda: jax.pure_callback(report, shape, stopped, status, *details), lambda: jnp.int32(0)
-    )
-    return [jnp.where(code != 0, jnp.zeros_like(r), r) for r in results]
+    return results, report, [stopped, status, *details]
 
 
 def _poisoned(*operands: ArrayLike, plan: Plan) -> list[Any]:

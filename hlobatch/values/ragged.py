@@ -10,8 +10,8 @@ the batch in front, in an object that makes Python's containers of them when it 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from functools import cached_property, partial
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property, partial, reduce
 from itertools import islice
 from textwrap import shorten
 from typing import Any, Final, Self, overload
@@ -25,7 +25,10 @@ from hlobatch.console import ONE_LINE
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.ir.boxed import Boxed, in_python, unboxed
 from hlobatch.ir.growing import Growing, is_growing
+from hlobatch.ir.types import TensorType, Type
+from hlobatch.values import rows
 from hlobatch.values.in_rows import in_rows
+from hlobatch.values.type_join import DisagreementError, join
 
 _MOST_SHOWN: Final = 4
 """Containers of which a ``repr`` shows the items."""
@@ -36,7 +39,8 @@ class Ragged:
     """A list, set, dict, deque or text for each input of a batch, each of its own length.
 
     ``ragged[k]`` is the container of input ``k``, as Python returns it: its numbers are Python's, its arrays NumPy's.
-    ``len(ragged)`` is the size of the batch; loops and ``tolist`` give one container after the other. ``lengths`` and
+    ``len(ragged)`` is the size of the batch; loops and ``tolist`` give one container after the other. A slice, a mask
+    or an array of places selects a ``Ragged`` of some of them. ``lengths`` and
     ``padded`` give arrays, also under ``jax.jit``. A ``Ragged`` is a pytree of arrays with the batch axis in front.
     """
 
@@ -99,7 +103,7 @@ class Ragged:
 
         def of_lane(container: Growing) -> Any:
             used = container.in_use()
-            return jax.tree.map(lambda rows: _filled(rows, used, fill), container.contents())
+            return jax.tree.map(lambda part: _filled(part, used, fill), container.contents())
 
         container = self._container
         if any(is_growing(part) for part in jax.tree.leaves(container.contents(), is_leaf=is_growing)):
@@ -125,15 +129,17 @@ class Ragged:
     @overload
     def __getitem__(self, lane: int) -> Any: ...
     @overload
-    def __getitem__(self, lane: slice) -> Self: ...
-    def __getitem__(self, lane: int | slice) -> Any:
-        if isinstance(lane, slice) or self._container.size.ndim > 1:
-            return jax.tree.map(lambda array: array[lane], self)
+    def __getitem__(self, lane: slice | Sequence[int] | np.ndarray[Any, Any]) -> Self: ...
+    def __getitem__(self, lane: int | slice | Sequence[int] | np.ndarray[Any, Any]) -> Any:
         if is_tracer(lane):
             raise BatchTypeError(
                 "a container is taken from an hb.Ragged at an index that differs between lanes",
                 help="pass the hb.Ragged as an argument, to take that of the lane; or take any from `ragged.padded()`.",
             )
+        if not isinstance(lane, slice) and np.ndim(lane):  # NumPy, unlike JAX, refuses places that are not there
+            lane = np.arange(len(self))[np.asarray(lane, None if np.size(lane) else np.int32)]
+        if isinstance(lane, (slice, np.ndarray)) or self._container.size.ndim > 1:
+            return jax.tree.map(lambda array: array[lane], self)
         if not -len(self) <= lane < len(self):
             raise IndexError(f"the batch has {len(self)} inputs, and none with the number {lane}")
         own = [array[lane] for array in self._values]
@@ -191,6 +197,26 @@ def _number(part: Any) -> Any:
     """A Python number for an array without axes of numbers that Python has; anything else unchanged."""
     is_number = isinstance(part, (np.generic, np.ndarray)) and part.ndim == 0 and part.dtype.kind in "biufc"
     return part.item() if is_number else part
+
+
+def joined(parts: Sequence[Ragged]) -> Ragged:
+    """The containers of several ``Ragged``, one after the other, with the room of the largest.
+
+    Raises:
+        BatchTypeError: Their items are of different types.
+    """
+    if len({(part._structure, *(array.shape[1:] for array in part._arrays)) for part in parts}) > 1:
+        wholes = [part._whole for part in parts]
+        own = [Type(jax.tree.map(lambda x: TensorType(x.dtype, x.shape[1:]), whole)) for whole in wholes]
+        try:
+            held = partial(rows.held, kind=reduce(join, own).tensors)
+        except DisagreementError as error:
+            raise BatchTypeError(
+                f"batches of containers of unequal lengths are joined, and their items differ in type: {error}",
+                help="make the items of all of them of one type.",
+            ) from None
+        parts = [Ragged(*jax.tree.flatten(jax.vmap(held)(whole))) for whole in wholes]
+    return jax.tree.map(lambda *arrays: jnp.concatenate(arrays), *parts)
 
 
 def with_containers(value: Any, *, are_bounded: bool = True) -> Any:

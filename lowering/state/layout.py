@@ -249,7 +249,7 @@ class Layout:
         few = max(self.most_logged, min(DRAINED_ENTRIES, DRAINED_WORDS // words))
         if self.drains or not isinstance(self.lanes, int):
             return few
-        return max(few, min(KEPT_ENTRIES, KEPT_WORDS // (self.lanes * words)))
+        return max(few, min(KEPT_ENTRIES, KEPT_WORDS // (max(self.lanes, 1) * words)))
 
     @property
     def stack_bytes(self) -> int:
