@@ -46,9 +46,7 @@ class TraceTimeLowering:
         if differs and name in ("any", "all"):
             items = self._in_any_order(items)
         result = self.function.temporary()
-        may_be_empty = (
-            differs or is_many or draws or bool(assigns) or any(generator.ifs for generator in items.generators)
-        )
+        may_be_empty = any(generator.ifs or not self._has_an_item(generator.iter) for generator in items.generators)
         self.function.statements(
             as_reduction(name, items, given, result, self.function.temporary, may_be_empty=may_be_empty)
         )
@@ -88,6 +86,17 @@ class TraceTimeLowering:
         """Whether a comprehension iterates over very many numbers from outside of the function."""
         parts = items.args if isinstance(items, ast.Call) and self._goes_over_others(items) else [items]
         return any(has_many(self.function.static_value(part)) for part in parts)
+
+    def _has_an_item(self, items: ast.expr) -> bool:
+        """Whether an iterable is known to have an item before anything is traced."""
+        match items:
+            case ast.List(elts) | ast.Tuple(elts):
+                return any(not isinstance(part, ast.Starred) for part in elts)
+            case ast.Call(function, [*bounds], []) if self.function.static_value(function) is range:
+                known = [bound.value for bound in bounds if isinstance(bound, ast.Constant)]
+                return len(known) == len(bounds) and all(type(bound) is int for bound in known) and bool(range(*known))
+        known = self.function.static_value(items)
+        return isinstance(known, (list, tuple, str, range)) and bool(known)
 
     def _marked(self, node: Any, site: Site) -> Any:
         """A comprehension that has to be a loop if the length of an iterable in it differs between lanes.

@@ -1,5 +1,7 @@
 """``sum(…)`` and the like of comprehensions that are loops: over ranges of a lane's length, with calls that branch."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -59,7 +61,36 @@ def in_conditions(n):
     return count if n > 2 and min(digits(k) for k in range(1, n)) == 1 else -count
 
 
-PROGRAMS = [counted, decided, extremes, found, nested, called, in_conditions]
+def of_no_call(n):
+    try:
+        least = min(digits(k) - k for k in range(n // 5))
+    except ValueError:
+        least = -100
+    try:
+        return least, max((digits(k), k) for k in range(n, 20))[1]
+    except ValueError:
+        return least, -1
+
+
+def kept(n):
+    costs = []
+    for i in range(1, n):
+        least = min(digits(k * i) for k in range(1, i + 1))
+        costs.append(least)
+    return sum(costs), len(costs)
+
+
+def of_itself(n):
+    @functools.cache
+    def cost(low, high):
+        if low >= high:
+            return 0
+        return min(cost(low, k - 1) + cost(k + 1, high) + k for k in range(low, high))
+
+    return cost(1, n % 10)
+
+
+PROGRAMS = [counted, decided, extremes, found, nested, called, in_conditions, of_no_call, kept, of_itself]
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
@@ -81,9 +112,14 @@ def test_where_there_is_no_item():
     def first(n):
         return next(k for k in range(n) if k > 2)
 
-    with pytest.raises(ValueError, match="iterable argument is empty") as caught:
-        least(N)
-    assert caught.value.lanes == (0,)
+    @hb.batch
+    def least_of_calls(n):
+        return 1 if min(digits(k) for k in range(n)) is None else 2
+
+    for function in (least, least_of_calls):
+        with pytest.raises(ValueError, match="iterable argument is empty") as caught:
+            function(N)
+        assert caught.value.lanes == (0,)
     with pytest.raises(hb.LaneError, match="there is no item") as caught:
         first(N)
     assert caught.value.lanes == (0, 1, 2)
