@@ -46,7 +46,7 @@ class Content:
 
     def hb_fill(self, made: Any) -> None:
         """Put the items into an object of the user's class."""
-        made.data = self.hb_content
+        raise NotImplementedError
 
     def __len__(self) -> Any:
         return len(self.hb_content)
@@ -93,8 +93,8 @@ class MissingKeys(Content):
         return self.__missing__(key)  # type: ignore[attr-defined]
 
 
-class Sequence(Content):
-    """What lists and deques have in common."""
+class Compared(Content):
+    """Containers that ``<`` compares."""
 
     def __lt__(self, other: Any) -> Any:
         return self.hb_content < other
@@ -107,6 +107,10 @@ class Sequence(Content):
 
     def __ge__(self, other: Any) -> Any:
         return self.hb_content >= other
+
+
+class Sequence(Compared):
+    """What lists and deques have in common."""
 
     def __add__(self, other: Any) -> Any:
         return self.hb_content + other
@@ -193,7 +197,7 @@ class Deque(Sequence):
         self.hb_content.rotate(steps)
 
 
-class Set(Content):
+class Set(Compared):
     hb_python: ClassVar[Any] = set
     hb_kind: ClassVar[Any] = set
 
@@ -214,18 +218,6 @@ class Set(Content):
 
     def __xor__(self, other: Any) -> Any:
         return self.hb_content ^ other
-
-    def __lt__(self, other: Any) -> Any:
-        return self.hb_content < other
-
-    def __le__(self, other: Any) -> Any:
-        return self.hb_content <= other
-
-    def __gt__(self, other: Any) -> Any:
-        return self.hb_content > other
-
-    def __ge__(self, other: Any) -> Any:
-        return self.hb_content >= other
 
     def add(self, item: Any, /) -> None:
         self.hb_content.add(item)
@@ -338,10 +330,8 @@ class Counts(Dict):
         self.hb_content.subtract(iterable)
 
 
-class UserList(List):
-    hb_python: ClassVar[Any] = collections.UserList
-    hb_kind: ClassVar[Any] = list
-    hb_fill = Content.hb_fill
+class UserContent(Content):
+    """A container whose class is written in Python, with a plain one in its attribute ``data``."""
 
     @property
     def data(self) -> Any:
@@ -351,16 +341,15 @@ class UserList(List):
     def data(self, items: Any) -> None:
         self.hb_content = items
 
+    def hb_fill(self, made: Any) -> None:
+        made.data = self.hb_content
 
-class UserDict(Dict):
+
+class UserList(UserContent, List):
+    hb_python: ClassVar[Any] = collections.UserList
+    hb_kind: ClassVar[Any] = list
+
+
+class UserDict(UserContent, Dict):
     hb_python: ClassVar[Any] = collections.UserDict
     hb_kind: ClassVar[Any] = dict
-    hb_fill = Content.hb_fill
-
-    @property
-    def data(self) -> Any:
-        return self.hb_content
-
-    @data.setter
-    def data(self, entries: Any) -> None:
-        self.hb_content = entries
