@@ -54,11 +54,9 @@ not measured."""
 def compare(operation: str, left: Any, right: Any) -> Any:
     """A comparison, named as in ``operator``, or ``in`` or ``not_in``."""
     if operation in ("in", "not_in"):
-        found = contains(right, left)
-        return found if operation == "in" else negated(found)
+        return _as_asked(operation, contains(right, left))
     if operation in ("is_", "is_not"):
-        found = _is(left, right)
-        return found if operation == "is_" else negated(found)
+        return _as_asked(operation, _is(left, right))
     if operation in ("lt", "le", "gt", "ge"):
         is_there(left, "an order of")
         is_there(right, "an order of")
@@ -73,17 +71,20 @@ def compare(operation: str, left: Any, right: Any) -> Any:
             return _of_sequences(operation, left, right)
     if isinstance(left, dict) and isinstance(right, dict) and operation in ("eq", "ne") and differs((left, right)):
         same = left.keys() == right.keys()
-        found = both(equal(left[key], right[key]) for key in left) if same else False
-        return found if operation == "eq" else negated(found)
+        return _as_asked(operation, same and both(equal(left[key], right[key]) for key in left))
     if operation in ("eq", "ne") and (_is_no_number(left, right) or _is_no_number(right, left)):
         return operation == "ne"
     if operation in ("eq", "ne") and _are_told_apart(left, right):
-        same = _is(left, right)
-        return same if operation == "eq" else negated(same)
+        return _as_asked(operation, _is(left, right))
     if (names := _compared(operation, left, right)) is not None:
         sides = [tuple(getattr(side, name) for name in names) for side in (left, right)]
         return compare(operation, *sides)
     return comparisons.compare(operation, left, right)
+
+
+def _as_asked(operation: str, holds: Any) -> Any:
+    """A truth value, or its negation if that is what a comparison asks for."""
+    return negated(holds) if operation in ("ne", "is_not", "not_in") else holds
 
 
 def _is_no_number(value: Any, number: Any) -> bool:
@@ -151,8 +152,7 @@ def _of_collections(operation: str, left: Any, right: Any) -> Any:
     one, other = (left, right) if isinstance(left, Collection) else (right, left)
     if operation not in ("eq", "ne"):
         return one.ordered(operation if one is left else _MIRRORED[operation], other)
-    same = one.equals(other)
-    return same if operation == "eq" else negated(same)
+    return _as_asked(operation, one.equals(other))
 
 
 _MIRRORED: Final = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
@@ -161,8 +161,7 @@ _MIRRORED: Final = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 
 def _of_sequences(operation: str, left: Sequence[Any], right: Sequence[Any]) -> Any:
     if operation in ("eq", "ne"):
-        same = both(map(equal, left, right)) if len(left) == len(right) else False
-        return same if operation == "eq" else negated(same)
+        return _as_asked(operation, len(left) == len(right) and both(map(equal, left, right)))
     result: Any = getattr(operator, operation)(len(left), len(right))
     for a, b in reversed(list(zip(left, right, strict=False))):
         decides = negated(equal(a, b))
