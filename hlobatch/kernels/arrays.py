@@ -40,7 +40,7 @@ def windowed(e: Emitter, x: Value, begin: Sequence[Index], shape: tuple[int, ...
     if size(shape) <= 1 or shape[first + 1 :] == x.shape[first + 1 :]:
         if x.element is not None:
             return replace(x, shape=shape, element=lambda i: e.element(x, e.plus(place, i)))
-        return replace(x, shape=shape, ref=e.address(x.ref, x.dtype, place))
+        return e.window(x, place, shape)
 
     def element(index: list[Index]) -> str:
         return e.element(x, e.plus(place, e.position(index, x.shape)))

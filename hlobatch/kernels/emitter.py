@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -125,6 +126,10 @@ class Emitter(Text):
         """A new array in memory, whose elements are not yet set."""
         place = self.memory(dtype, size(shape))
         return Value(np.dtype(dtype), shape, place, place)
+
+    def window(self, x: Value, place: Index, shape: tuple[int, ...]) -> Value:
+        """The contiguous elements of an array in memory from a position on, in place."""
+        return replace(x, shape=shape, ref=self.address(x.ref, x.dtype, place))
 
     def built(self, dtype: DType, shape: tuple[int, ...], element: Callable[[list[Index]], str]) -> Value:
         """A new array with ``element(index)`` at each index; a number if the shape is empty."""

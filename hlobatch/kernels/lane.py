@@ -67,7 +67,8 @@ class LaneEmitter(Emitter):
     def new_memory(self, dtype: DType, elements: int) -> str:
         """New memory: on the thread's stack if it fits, else in the host's memory at a multiple of 64 bytes."""
         taken = size((max(elements, 1),)) * np.dtype(dtype).itemsize
-        most = self.processor.own_bytes * (1 if elements > MOST_ELEMENTS_UNROLLED else 4)
+        is_promoted = elements <= max(MOST_ELEMENTS_UNROLLED, self.processor.registers)
+        most = self.processor.own_bytes * (4 if is_promoted else 1)
         if self.own_bytes + taken <= most:
             self.own_bytes += taken + -taken % _ALIGNED_BYTES
             return super().memory(dtype, elements)

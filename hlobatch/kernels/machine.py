@@ -34,6 +34,7 @@ from hlobatch.kernels.body import INTERRUPTED, STEPPED_OUT, Body
 from hlobatch.kernels.errands import Errand
 from hlobatch.kernels.interface import FAULT, Call, Operands, Options
 from hlobatch.kernels.lane import LaneEmitter
+from hlobatch.kernels.registers import RegisterEmitter
 from hlobatch.kernels.text import OUT_OF_BOUNDS
 from hlobatch.kernels.types import BOOL, INT64, NoKernelError, kind, size
 from hlobatch.kernels.values import Value
@@ -378,5 +379,6 @@ class Machine(Body):
 
 
 def _emitter(options: Options, captured: dict[int, str]) -> LaneEmitter:
-    kind_ = WarpEmitter if options.processor.threads_per_lane > 1 else LaneEmitter
-    return kind_(options.processor, captured, checked=options.checked)
+    processor = options.processor
+    kind_ = WarpEmitter if processor.threads_per_lane > 1 else RegisterEmitter if processor.registers else LaneEmitter
+    return kind_(processor, captured, checked=options.checked)

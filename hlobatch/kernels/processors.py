@@ -43,6 +43,8 @@ class Processor:
             at a time; 1 if none wait.
         most_lanes_first: Whether that is the block at which most lanes wait, and not the earliest.
         in_turn: Whether XLA computes some primitives, in turn with the kernel (``errands.py``).
+        registers: Largest number of elements of an array that is to become registers (``registers.py``); 0 if that is
+            left to LLVM.
         own_bytes: Bytes of a lane's arrays that may lie on the stack of its thread; four times as many for arrays of
             few elements, which LLVM promotes to registers. Chosen by judgement (2026-11): on a CPU a sixteenth of
             ``STACK_BYTES``; on a GPU, which reserves as much for every thread that may run, some gigabytes in total.
@@ -63,6 +65,7 @@ class Processor:
     lanes_that_meet: int = 1
     most_lanes_first: bool = False
     in_turn: bool = False
+    registers: int = 0
     own_bytes: int = 1 << 17
 
     @property
@@ -99,6 +102,7 @@ NVPTX: Final = Processor(
     looks=False,
     entry=Entry.KERNEL,
     near_bytes=2 << 10,
+    registers=80,
     own_bytes=8 << 10,
 )
 """An NVIDIA GPU with a thread to each lane."""
@@ -107,7 +111,7 @@ MEETING: Final = replace(NVPTX, lanes_that_meet=32)
 """An NVIDIA GPU with a thread to each lane, whose threads of a warp meet before dear blocks."""
 CROWDED: Final = replace(MEETING, most_lanes_first=True)
 """The same, but the block at which most lanes wait runs first."""
-WARP: Final = replace(NVPTX, side_by_side=False, threads_per_lane=32, near_bytes=0, own_bytes=16 << 10)
+WARP: Final = replace(NVPTX, side_by_side=False, threads_per_lane=32, near_bytes=0, registers=0, own_bytes=16 << 10)
 """An NVIDIA GPU with a warp to each lane: 32 threads, which run the same instructions at the same time. Arrays of the
 lane lie in memory that they share, the first ones in the fast memory of the multiprocessor, which has some 200 kB."""
 IN_TURN: Final = replace(NVPTX, in_turn=True, near_bytes=0)
