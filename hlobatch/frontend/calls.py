@@ -32,6 +32,7 @@ from hlobatch.analysis.reach import parts as found_in
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend import (
     container_methods,
+    kept_items,
     library,
     library_functions,
     math_functions,
@@ -59,6 +60,7 @@ _MEANINGS: Final[Mapping[Any, Meaning]] = {
     **numpy_functions.MEANINGS,
     **math_functions.MEANINGS,
     **library_functions.MEANINGS,
+    **kept_items.MEANINGS,
     **python_functions.MEANINGS,
 }
 _METHODS: Final[Mapping[tuple[type, str], Function]] = {**container_methods.METHODS, **numpy_functions.METHODS}

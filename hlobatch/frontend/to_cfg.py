@@ -32,6 +32,7 @@ from hlobatch.frontend.callees import BATCH_MARK, Callee, is_sync
 from hlobatch.frontend.changes import objects_changed
 from hlobatch.frontend.conditions import called_on_each
 from hlobatch.frontend.effects import has_host_do, speaks
+from hlobatch.frontend.endless_loops import as_while
 from hlobatch.frontend.expressions import parameter_names
 from hlobatch.frontend.failing_statements import FailingLowering
 from hlobatch.frontend.following import Calls
@@ -396,6 +397,9 @@ class FunctionLowering(FailingLowering):
 
     @statement.register
     def _for(self, node: ast.For) -> None:
+        if (endless := as_while(node, self.static_value, self.temporary)) is not None:
+            self.statements(endless)
+            return
         own = self.callees.facts.of(Iterates, self.site(node.iter))
         if calls := self.draws(node.iter) if own is None else Calls(own.function, "itself"):
             GeneratorLoop(self, node, calls).lower()

@@ -14,6 +14,7 @@ from typing import Any
 
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.comprehensions import as_loop, renamed
+from hlobatch.frontend.endless_loops import is_count
 from hlobatch.frontend.library import is_built_in
 from hlobatch.frontend.nodes import Comprehension, located, with_fields, with_iterables
 from hlobatch.frontend.reductions import Looped, arguments_of, as_reduction, has_many, reducer
@@ -83,7 +84,9 @@ class TraceTimeLowering:
         return self._goes_over_others(node) or (is_ours and not any(isinstance(a, ast.Starred) for a in node.args))
 
     def _goes_over_many(self, items: ast.expr) -> bool:
-        """Whether a comprehension iterates over very many numbers from outside of the function."""
+        """Whether a comprehension iterates over very many numbers from outside of the function, or without an end."""
+        if is_count(items, self.function.static_value):
+            return True
         parts = items.args if isinstance(items, ast.Call) and self._goes_over_others(items) else [items]
         return any(has_many(self.function.static_value(part)) for part in parts)
 

@@ -800,6 +800,25 @@ class OwnContainer(Feature):
     )
 
 
+class EarlyEnd(Feature):
+    """Iterators of ``itertools`` whose end a lane decides."""
+
+    begins = ("ei = [3, 1, 4, a, b]", "ei = [a, a, b]")
+    values = (
+        *("sum(itertools.takewhile(lambda x: x < @, ei))", "len(list(itertools.dropwhile(lambda x: x != @, ei)))"),
+        *("next(i for i in itertools.count() if i * 3 > #)", "sum(itertools.filterfalse(lambda x: x > @, [1, 2, 5]))"),
+        *("len([k for k, g in itertools.groupby([a, b, 1, @])])", "len(list(itertools.takewhile(bool, ei)))"),
+    )
+    conditions = ("any(i * i > # for i in itertools.count())", "list(itertools.takewhile(lambda x: x > @, ei))")
+    changes = (
+        "for ej in itertools.count(@):\n    if ej * 2 > #:\n        break\n    t = (t * 3 + ej) % 1009",
+        "for ej in itertools.takewhile(lambda x: x < @, itertools.count(1)):\n    t += ej",
+        "for ej, eg in itertools.groupby([1, a, b, @]):\n    t = (t * 3 + ej * len(list(eg))) % 1009",
+        "ei = list(itertools.dropwhile(lambda x: x < @, ei))",
+        "for ej in itertools.dropwhile(lambda x: x == @, ei):\n    t = (t * 3 + ej) % 1009",
+    )
+
+
 class SetAlgebra(Feature):
     """Unions, comparisons and the like of sets and dicts of the lanes."""
 
