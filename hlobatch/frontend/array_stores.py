@@ -37,8 +37,12 @@ def taken(array: Any, key: Any) -> Any:
     parts = key if isinstance(key, tuple) else (key,)
     if any(isinstance(part, Span) for part in parts):
         window = Window.of(array, parts)
-        return lax.gather(array, window.starts, window.gathered, window.sizes, mode=lax.GatherScatterMode.CLIP)
+        return _read(array, window)
     return array[_plain(key)]
+
+
+def _read(array: Any, window: Window) -> Any:
+    return lax.gather(array, window.inside, window.gathered, window.sizes, mode=lax.GatherScatterMode.CLIP)
 
 
 def part(array: Any, key: Any) -> Any:
@@ -85,7 +89,7 @@ def put(array: Any, key: Any, value: Any) -> Any:
     basic, mask = _masked(array, key)
     if mask is not None:
         return _replaced(array, basic, jnp.where(mask, value, before))
-    return _replaced(array, key, value)
+    return _replaced(array, key, value, is_read=True)
 
 
 def is_view(key: Any) -> bool:
@@ -131,19 +135,37 @@ def _as_element(value: Any, dtype: DType) -> Any:
     return new.astype(dtype)
 
 
-def _replaced(array: Any, key: Any, value: Any) -> Any:
-    """An array after a value, of the array's dtype, is stored at a key."""
+def _replaced(array: Any, key: Any, value: Any, *, is_read: bool = False) -> Any:
+    """An array after a value, of the array's dtype, is stored at a key.
+
+    Args:
+        array: The array.
+        key: The key.
+        value: The value.
+        is_read: Whether the value was computed from what ``part`` gives for the key.
+    """
     parts = key if isinstance(key, tuple) else (key,)
     if any(isinstance(p, Span) for p in parts):
         window = Window.of(array, parts)
         value = _without_leading_ones(value, len(window.shape))
         update = jnp.broadcast_to(value, window.shape)
-        return lax.scatter(array, window.starts, update, window.scattered, mode=past_the_end)
+        if not is_read and all(
+            _size(value, axis - len(window.shape)) == window.shape[axis] > 1 for axis in window.spans
+        ):
+            return lax.scatter(array, window.starts, update, window.scattered, mode=past_the_end)
+        # NumPy leaves out what is beyond the end.
+        update = jnp.where(window.mask, update, _read(array, window))
+        return lax.scatter(array, window.inside, update, window.scattered, mode=lax.GatherScatterMode.CLIP)
     _check_bounds(array, parts)
     if value.ndim:
         target = jax.eval_shape(lambda a: a[_plain(key)], array)
         value = _without_leading_ones(value, len(target.shape))
     return array.at[_plain(key)].set(value)
+
+
+def _size(value: Any, axis: int) -> int:
+    """The size of an axis, counted from the last; 1 for one that the value does not have."""
+    return int(value.shape[axis]) if value.ndim >= -axis else 1
 
 
 def _without_leading_ones(value: Any, ndim: int) -> Any:

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -94,19 +95,30 @@ def from_start(bound: Any, size: int) -> Any:
     return jnp.where(bound < 0, bound + size, bound)
 
 
+def _along(axis: int, mask: Any, ndim: int) -> Any:
+    """The mask of an axis as one of an array; that of the whole array where the axis is -1."""
+    return mask if axis < 0 else mask.reshape([-1 if one == axis else 1 for one in range(ndim)])
+
+
 @dataclass(frozen=True)
 class Window:
     """A contiguous part of an array, of a size that all lanes share.
 
     Attributes:
-        starts: Its first index along each axis, an array.
+        starts: Its first index along each axis, an array. It may not fit into the array.
         sizes: Its size along each axis.
         collapsed: The axes that the part does not keep.
+        inside: The first index of a window of the same size that fits, along each axis, an array.
+        mask: The elements of that window which the key selects, as ``[*shape]`` or with axes of size one.
+        spans: The axes of the part whose first index differs between lanes.
     """
 
     starts: Any
     sizes: tuple[int, ...]
     collapsed: tuple[int, ...]
+    inside: Any
+    mask: Any
+    spans: tuple[int, ...]
 
     @classmethod
     def of(cls, array: Any, parts: Sequence[Any]) -> Window:
@@ -117,9 +129,13 @@ class Window:
             parts[at : at + 1] = [slice(None)] * (array.ndim - len(parts) + 1)
         parts += [slice(None)] * (array.ndim - len(parts))
         starts, sizes, collapsed = list[Any](), list[int](), list[int]()
+        masks, spans, kept = list[tuple[int, Any]](), list[int](), 0
         for axis, (part, size) in enumerate(zip(parts, array.shape, strict=True)):
             if isinstance(part, Span):
-                start, length = part.start, part.size
+                start, length = from_start(part.start, size), part.size
+                place = jnp.clip(start, 0, max(size - length, 0)) + jnp.arange(length)
+                masks.append((kept, (place >= start) & (place < from_start(part.start + length, size))))
+                spans.append(kept)
             elif isinstance(part, slice):
                 start, stop, step = part.indices(size)
                 length = max(stop - start, 0)
@@ -131,11 +147,17 @@ class Window:
             else:
                 start, length = from_start(part, size), 1
                 collapsed.append(axis)
+                masks.append((-1, (start >= 0) & (start < size)))
+                kept -= 1
             if length > size:
                 raise IndexError(f"a slice of {length} elements of an axis that has {size}")
             starts.append(jnp.asarray(start, jnp.int32))
             sizes.append(length)
-        return cls(jnp.stack(starts), tuple(sizes), tuple(collapsed))
+            kept += 1
+        first = jnp.stack(starts)
+        inside = jnp.clip(first, 0, jnp.asarray(array.shape) - jnp.asarray(sizes))
+        mask = functools.reduce(jnp.logical_and, (_along(axis, one, kept) for axis, one in masks), jnp.asarray(True))
+        return cls(first, tuple(sizes), tuple(collapsed), inside, mask, tuple(spans))
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -64,6 +64,19 @@ def table_of_fibonacci(n):
 
 
 @case
+def windows_that_do_not_fit(n, x):
+    grid = np.zeros((4, 4))
+    x[n - 4 : n - 1] = n
+    x[-n : 2 - n] = 7
+    x[n : n + 2] += 1
+    x[3 - n : 5 - n] *= 2
+    grid[n - 2 : n + 1, n - 3 : n] += 1
+    grid[n - 1 : n + 1, 1] = n
+    grid[0, -n : 1 - n] -= 1
+    return x, grid
+
+
+@case
 def insertion_sort(x):
     for i in range(1, len(x)):
         j = i
