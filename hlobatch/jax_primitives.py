@@ -115,7 +115,7 @@ _KNOWN: Final = """
     igamma                      function
     igamma_grad_a               function
     igammac                     function
-    imag                        number    code
+    imag                        number    code view
     integer_pow                 number    code
     is_finite                   number    code
     le                          number    code
@@ -140,7 +140,7 @@ _KNOWN: Final = """
     polygamma                   function
     population_count            number    code
     pow                         function  code
-    real                        number    code
+    real                        number    code view
     reduce_precision            number    code
     regularized_incomplete_beta function
     rem                         number    code
@@ -180,7 +180,7 @@ _KNOWN: Final = """
     reduce_xor                  number    code
     rev                         number    code view fused
     sort                        number    code
-    split                       number    code fused
+    split                       number    code view fused
     squeeze                     number    code view fused free aliases
 
     bitcast_convert_type        number    code
@@ -248,7 +248,7 @@ _KNOWN: Final = """
     triangular_solve            number    code lapack
     tridiagonal                 number    lapack
     tridiagonal_solve           number    lapack
-    unstack                     number    code aliases
+    unstack                     number    code view aliases
 """
 """JAX 0.10 and 0.12 have the same primitives but for a few; the last that only one of them has are here as well.
 ``custom_call`` is an operation of code that is read from a module."""

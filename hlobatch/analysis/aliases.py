@@ -41,6 +41,7 @@ from hlobatch.ir.types import Type
 from hlobatch.values.facts import Site, of_code, tell
 from hlobatch.values.identity import Path
 
+_A_COPY: Final = "give it a copy of one, as in `a.copy()`."
 HELD_BACK: Final = "held"
 """Prefix of temporaries that hold a variable's new value until it is known that the statement did not fail."""
 
@@ -171,6 +172,10 @@ class _Check:
 
     def _check_variable(self, at: _Context) -> None:
         """Refuse a change in place of a variable whose earlier value is still read."""
+        if isinstance(at.op, FunctionCallOp) and at.op.vars_in.count(at.root) > 1:
+            raise UnsupportedSyntaxError(
+                f"a function is given {_name(at.root)} twice, and changes it", at.change.place, help=_A_COPY
+            )
         if not at.is_still_read(at.root):
             return
         if isinstance(at.op, FunctionCallOp):

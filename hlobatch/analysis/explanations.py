@@ -33,6 +33,7 @@ from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.types import Type
 from hlobatch.prelude import is_of_prelude
 from hlobatch.values.carriers import carriers_in, in_words
+from hlobatch.values.identity import Spot
 
 
 def at_its_place(error: HloBatchError, op: PrimOp, in_types: Sequence[Type]) -> HloBatchError:
@@ -214,6 +215,27 @@ def place_of(error: BaseException, op: PrimOp) -> Location:
         if frame.filename == op.location.file and first <= (frame.lineno or 0) <= last:
             return _location(frame, op.location)
     return op.location
+
+
+def changes_what_is_read(spot: Spot, op: PrimOp) -> UnsupportedSyntaxError:
+    """The error for code of a function that changes an array in place which is read as it was later.
+
+    Args:
+        spot: The place of the change.
+        op: The operation that calls the function.
+    """
+    code, instruction = spot
+    line, end_line, offset, end_offset = next(itertools.islice(code.co_positions(), instruction // 2, None))
+    place = op.location
+    if line is not None and end_line is not None and offset is not None and end_offset is not None:
+        place = Location.from_offsets(code.co_filename, line, offset, end_line, end_offset, place.function)
+    return UnsupportedSyntaxError(
+        "an array changes in place, which is still read as it was",
+        op.location,
+        notes=[Note(f"it changes here, in {code.co_name}", place)],
+        help="write `x = x + y` for another array; or let one name stand for the array, and read it only behind the "
+        "change.",
+    )
 
 
 def _innermost(error: Exception, op: PrimOp) -> list[Note]:

@@ -18,9 +18,19 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hlobatch._jax import HOST_EFFECTS, Aval, has_host_do, is_debug_effect, jaxpr_of, keys_of, show_tracers
+from hlobatch._jax import (
+    HOST_EFFECTS,
+    Aval,
+    has_host_do,
+    is_debug_effect,
+    is_of_this_trace,
+    is_tracer,
+    jaxpr_of,
+    keys_of,
+    show_tracers,
+)
 from hlobatch.analysis.definedness import user_name
-from hlobatch.analysis.explanations import at_its_place, explained, place_of
+from hlobatch.analysis.explanations import at_its_place, changes_what_is_read, explained, place_of
 from hlobatch.analysis.may_grow import depths_of
 from hlobatch.analysis.mutation import Part, changed, refuse_generator
 from hlobatch.analysis.objects import gives_values, refuse_kept
@@ -31,6 +41,7 @@ from hlobatch.analysis.reach import Named, names_nothing, parts
 from hlobatch.analysis.remembering import refuse_remembering
 from hlobatch.analysis.told_early import NO_TYPE_YET, AskedTooEarlyError, may_tell_early
 from hlobatch.analysis.traced_function import TracedFunction, is_no_value
+from hlobatch.analysis.views import without_further_results
 from hlobatch.diagnostics import HloBatchError, UnsupportedSyntaxError
 from hlobatch.ir.boxed import boxes_in, leaves_of
 from hlobatch.ir.choice import Choice
@@ -45,7 +56,7 @@ from hlobatch.values import optional
 from hlobatch.values.boxes import boxed
 from hlobatch.values.draws import GENERATORS, generators_of, is_users_class, names_of
 from hlobatch.values.facts import BoundAnew, Changes, Learned, NotYet, Site, Tried, counted_in_vain, of_code, tell
-from hlobatch.values.identity import Identity, identity_of, noting
+from hlobatch.values.identity import Identity, OnTheWay, identity_of, noting, on_the_way
 from hlobatch.values.kinds import Statement, asking
 from hlobatch.values.lane_failures import watched_alone
 from hlobatch.values.leaf_types import leaf_type, widened_leaf
@@ -199,7 +210,7 @@ def _traced(
     Arrays outside of the code are read-only, or, with ``arrays_are_copied``, copied before and compared afterwards.
     """
     out_types: list[Type] = []
-    seen: list[tuple[Identity, bool]] = []
+    seen: list[tuple[Identity, bool, OnTheWay]] = []
     arrays: list[Any] = []
     here = _statement(op)
 
@@ -215,12 +226,18 @@ def _traced(
             learned.extend(_changes(op, in_types, states))
         _refuse_kept(filter(gives_values, leaves_of(results, gives_values)))
         arrays[:] = found.arrays
-        seen.append((identity_of(notes, given_back, _named(op.function)), found.may_be_unsteady))
+        seen.append(
+            (
+                identity_of(notes, given_back, _named(op.function)),
+                found.may_be_unsteady,
+                on_the_way(notes, given_back, lambda array: is_tracer(array) and is_of_this_trace(array)),
+            )
+        )
         results = [boxed(result, found.ids, with_flags) for result in results]
         kept = _kept(results)
         _refuse_remembering(kept, op.function, in_types)
         flat, out_types[:] = _flattened(results, keep_scalars)
-        return flat
+        return [*flat, *seen[-1][2].arrays]
 
     avals = [leaf.aval for type_ in in_types for leaf in type_.tensor_leaves]
     doubts: list[HloBatchError] = []
@@ -242,7 +259,21 @@ def _traced(
         identity=seen[-1][0],
     )
     _check_effects(op, function)
-    return function, seen[-1][1]
+    return _without(seen[-1][2], function, op), seen[-1][1]
+
+
+def _without(further: OnTheWay, function: TracedFunction, op: PrimOp) -> TracedFunction:
+    """A traced function without the arrays that it gives beside its results.
+
+    Raises:
+        UnsupportedSyntaxError: It changes an array in place that is read as it was later.
+    """
+    if not further.arrays:
+        return function
+    jaxpr, identity, change = without_further_results(function.jaxpr, further, function.identity, function.in_types)
+    if change is not None:
+        raise changes_what_is_read(change, op)
+    return replace(function, jaxpr=jaxpr, identity=identity)
 
 
 def _watched(op: PrimOp, in_types: Sequence[Type], learned: list[tuple[Site, Any]]) -> Callable[..., Any]:

@@ -14,6 +14,8 @@ import weakref
 from typing import Any, Final
 
 from hlobatch.diagnostics import HloBatchError
+from hlobatch.frontend import in_place_calls
+from hlobatch.frontend.callees import static_value
 from hlobatch.frontend.handlers import caught_kinds, drops_exceptions
 from hlobatch.frontend.meanings import Meanings, comprehension_in_known_order
 from hlobatch.frontend.nodes import Comprehension, located
@@ -37,8 +39,16 @@ class _Meanings(Meanings):
 
     def _rewritten(self, node: Any) -> Any:
         match node:
-            case ast.AugAssign(ast.Name()):
-                return self._augmented(node, "__hb_augment_in_place")
+            case ast.AugAssign(ast.Name() | ast.Attribute(ast.Name())):
+                return self._augmented(node, "__hb_augment_in_place", "__hb_changed_in_function")
+            case ast.Expr(ast.Call() as call) if self._may_write(call):
+                own = copy.copy(with_parts(node, self._rewritten))
+                given = [*call.args, *(keyword.value for keyword in call.keywords)]
+                if in_place_calls.is_method(call) and isinstance(call.func, ast.Attribute):
+                    given = [call.func.value]
+                known = helper("__hb_are_known", list(map(self._rewritten, given)), node)
+                alone = helper("__hb_is_traced_alone", [literal("call that writes into an array", node)], node)
+                return located(ast.If(known, [own], [located(ast.Expr(alone), node)]), node)
             case ast.Try() if any(map(self._catches_others, node.handlers)) or drops_exceptions(node):
                 test = helper("__hb_is_traced_alone", [literal("try", node)], node)
                 return located(ast.If(test, [node], []), node)
@@ -54,6 +64,13 @@ class _Meanings(Meanings):
             new.test = helper("__hb_decided", [new.test], node.test)
         new = _gone_over(new, node)
         return self._as_meant(new, node)
+
+    def _may_write(self, call: ast.Call) -> bool:
+        """Whether a call may be one that writes into an array of NumPy's."""
+        if in_place_calls.is_method(call):
+            return True
+        function = static_value(call.func, self.source, self.local)
+        return function is not MISSING and in_place_calls.of_function(call, function, ast.Constant) is not None
 
     def _catches_others(self, handler: ast.ExceptHandler) -> bool:
         """Whether a handler catches exceptions other than the user's: a lane's, or JAX's about lane values."""

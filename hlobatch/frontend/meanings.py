@@ -21,6 +21,7 @@ from __future__ import annotations
 import ast
 import builtins
 import collections
+import copy
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -112,11 +113,14 @@ class Meanings:
     def _statement(self, node: ast.stmt) -> ast.stmt:
         return self._augmented(node) if isinstance(node, ast.AugAssign) else self._rewritten(node)
 
-    def _augmented(self, node: ast.AugAssign, augment: str = "__hb_augment") -> ast.stmt:
-        target = located(ast.Name(_name(node.target), ast.Load()), node.target)
+    def _augmented(
+        self, node: ast.AugAssign, augment: str = "__hb_augment", change: str = "__hb_changed_in_place"
+    ) -> ast.stmt:
+        target = _loaded(node.target)
         value: ast.expr = self._rewritten(node.value)
         if isinstance(node.op, ast.Pow):
-            return located(ast.Assign([node.target], self._power(target, value, node.value, node)), node)
+            new = helper(change, [target, self._power(target, value, node.value, node)], node)
+            return located(ast.Assign([node.target], new), node)
         operation = located(ast.Constant(BINARY[type(node.op)]), node)
         result = helper(augment, [operation, target, value], node)
         return located(ast.Assign([node.target], result), node)
@@ -390,6 +394,9 @@ def _with_possible_items(node: Any) -> Any:
     return with_fields(node, generators=generators, elt=item)
 
 
-def _name(target: ast.expr) -> str:
-    assert isinstance(target, ast.Name)
-    return target.id
+def _loaded(target: ast.expr) -> ast.expr:
+    """The target of an assignment, a variable or an attribute, as an expression for its value."""
+    assert isinstance(target, (ast.Name, ast.Attribute))
+    new = copy.copy(target)
+    new.ctx = ast.Load()
+    return new

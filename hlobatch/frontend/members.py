@@ -23,6 +23,7 @@ from hlobatch.frontend.lane_numbers import as_bool, as_index, as_int
 from hlobatch.frontend.numpy_functions import canonical
 from hlobatch.frontend.python_numbers import type_of
 from hlobatch.typing import DType
+from hlobatch.values.identity import is_now
 from hlobatch.values.number_tables import is_integer
 
 
@@ -77,6 +78,12 @@ def _astype(value: Any, dtype: DType, *_: Any, **__: Any) -> Any:
     return value.astype(canonical(dtype))
 
 
+def _diagonal(value: Any, *args: Any, **kwargs: Any) -> Any:
+    found = value.diagonal(*args, **kwargs)
+    is_now(found, value)  # NumPy returns a view
+    return found
+
+
 def _fill(*_: Any) -> Any:
     raise UnsupportedSyntaxError(
         "`fill` changes an array in place, where it is no variable's", help="make another: `np.full_like(x, value)`."
@@ -95,6 +102,7 @@ METHODS: Final[Mapping[str, Callable[..., Any]]] = {
     "astype": _astype,
     "bit_count": bit_count,
     "bit_length": _bit_length,
+    "diagonal": _diagonal,
     "fill": _fill,
     "hex": _no_text,
     "is_integer": _is_integer,

@@ -1,6 +1,7 @@
 """NumPy's functions -> the functions of ``jax.numpy`` of the same name, on values that differ between lanes.
 
-If all arguments are known, NumPy itself runs. Functions that work in place, and ``out=``, are refused.
+If all arguments are known, NumPy itself runs. Functions that work in place, and ``out=``, are refused where they are a
+part of an expression; a call that is a statement is an assignment (``in_place_calls.py``).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.meaning import Function, Meaning
 from hlobatch.typing import DType
+from hlobatch.values.identity import is_now
 
 _ROOMS: Final[tuple[tuple[str, ModuleType, ModuleType], ...]] = (
     ("np", np, jnp),
@@ -27,6 +29,8 @@ _ROOMS: Final[tuple[tuple[str, ModuleType, ModuleType], ...]] = (
 _NAMESAKES: Final = {"asanyarray": jnp.asarray, "ascontiguousarray": jnp.asarray, "fix": jnp.trunc}
 """Functions with another name in JAX."""
 _IN_PLACE: Final = ("copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask")
+_READ_ONLY: Final = ("np.diag", "np.diagonal")
+"""Functions that return a view, which code of JAX does not show."""
 _SEQUENCES_OF_ARRAYS: Final = ("Sequence", "sequence", "tuple", "list")
 """Words in the annotation of a parameter that takes several arrays, and not only one."""
 
@@ -47,7 +51,10 @@ def _counterpart(name: str, known: Any, function: Function) -> Function:
         positional = [is_elementwise or is_array for is_array in arrays.values()]
         given = [_array(v) if i < len(positional) and positional[i] else canonical(v) for i, v in enumerate(args)]
         named = {key: _array(v) if arrays.get(key) else canonical(v) for key, v in kwargs.items() if key != "out"}
-        return function(*given, **named)
+        found = function(*given, **named)
+        if name in _READ_ONLY and given and np.ndim(given[0]) > 1:
+            is_now(found, given[0])  # NumPy returns a view
+        return found
 
     return meaning
 
@@ -75,6 +82,10 @@ def _check(name: str, is_elementwise: bool, kwargs: dict[str, Any]) -> None:
     if kwargs.get("out") is not None:
         raise UnsupportedSyntaxError(
             f"`{name}` with `out=` writes into an array", help=f"assign what it gives: `x = {name}(…)`."
+        )
+    if name == "np.nan_to_num" and not kwargs.get("copy", True):
+        raise UnsupportedSyntaxError(
+            f"`{name}` with `copy=False` writes into its argument", help="assign what it gives."
         )
     if is_elementwise and "where" in kwargs:
         raise UnsupportedSyntaxError(

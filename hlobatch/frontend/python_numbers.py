@@ -16,6 +16,8 @@ import enum
 import functools
 import math
 import operator
+import sys
+import types
 from typing import Any, Final
 
 import jax
@@ -166,15 +168,62 @@ def augment(operation: str, target: Any, value: Any) -> Any:
         identity.has_changed(target)
         identity.is_now(new, target)
         return new
-    return augment_in_place(operation, target, value)
+    return changed_in_place(target, operate(f"i{operation}", target, value))
 
 
 def augment_in_place(operation: str, target: Any, value: Any) -> Any:
-    """``target += value`` and the like, where Python changes lists and dicts itself; an array becomes a new object."""
-    new = operate(f"i{operation}", target, value)
+    """``target += value`` and the like in the code of a function, where Python changes lists and dicts itself."""
+    _refuse_shared(target, value)
+    return _renewed(target, changed_in_place(target, operate(f"i{operation}", target, value)), sys._getframe(1))
+
+
+def _refuse_shared(target: Any, value: Any) -> None:
+    """Raise JAX's error where an array of NumPy's, which something else refers to, changes by a lane's value.
+
+    The function that changes it is then followed, so that all names of the array are known.
+    """
+    if type(target) is np.ndarray and target.ndim and is_tracer(value):
+        others = sys.getrefcount(target) - _REFERENCES
+        if others > 0 or (target.base is not None and sys.getrefcount(target.base) > _REFERENCES_OF_BASE):
+            raise jax.errors.TracerArrayConversionError(value)
+
+
+def _references() -> int:
+    """The number of references to an array of a function's variable that ``_refuse_shared`` counts."""
+    found: list[int] = []
+
+    def counted(_: str, target: Any, value: Any) -> None:
+        inner(target, value)
+
+    def inner(target: Any, _: Any) -> None:
+        found.append(sys.getrefcount(target))
+
+    array = np.zeros(1)
+    array = counted("add", array, None)
+    return found[0]
+
+
+_REFERENCES: Final = _references()
+_REFERENCES_OF_BASE: Final = 2
+"""That of the view, and that of ``sys.getrefcount`` itself."""
+
+
+def changed_in_place(target: Any, new: Any) -> Any:
+    """The new object for an array that an augmented assignment changes in place; any other object has a new value."""
     if is_array(target) and np.ndim(target):
         identity.has_changed(target)
         identity.is_now(new, target)
+    return new
+
+
+def changed_in_function(target: Any, new: Any) -> Any:
+    """``changed_in_place`` in the code of a function."""
+    return _renewed(target, changed_in_place(target, new), sys._getframe(1))
+
+
+def _renewed(target: Any, new: Any, frame: types.FrameType) -> Any:
+    if is_array(target) and np.ndim(target):
+        identity.is_renewed(target, new, frame)
     return new
 
 

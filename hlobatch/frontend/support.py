@@ -63,6 +63,8 @@ def refusal(node: ast.AST) -> tuple[str, str]:
 def instead_of_effect(node: ast.expr) -> str:
     """Help for an expression that is a statement for the sake of its effect."""
     match node:
+        case ast.Call(ast.Attribute(ast.Name("np" | "jnp" | "numpy"))):
+            return f"its value is another array: give it a name, as in `x = {ast.unparse(node)}`."
         case ast.Call(ast.Attribute(value, _)):
             name = ast.unparse(value)
             return f"{name} is no variable of the function: work on a copy, `own = list({name})`, and return that."

@@ -24,7 +24,7 @@ from hlobatch.analysis.aliases import AnotherName
 from hlobatch.analysis.mutation import refuse_generator
 from hlobatch.analysis.reach import may_change
 from hlobatch.diagnostics import HloBatchError, UnsupportedSyntaxError
-from hlobatch.frontend import by_place, iterators
+from hlobatch.frontend import by_place, in_place_calls, iterators
 from hlobatch.frontend.asked import Asking
 from hlobatch.frontend.assignments import AssignmentLowering, outside
 from hlobatch.frontend.by_kind import for_each_kind
@@ -38,6 +38,7 @@ from hlobatch.frontend.failing_statements import FailingLowering
 from hlobatch.frontend.following import Calls
 from hlobatch.frontend.generator_loops import GeneratorLoop
 from hlobatch.frontend.generators import Iterates
+from hlobatch.frontend.in_place_calls import ChangesArray
 from hlobatch.frontend.loops import ForLowering
 from hlobatch.frontend.nodes import located
 from hlobatch.frontend.patterns import MatchLowering
@@ -180,7 +181,12 @@ class FunctionLowering(FailingLowering):
     def _call(self, call: ast.Call, node: ast.Expr) -> None:
         """Lower a call that is a statement."""
         call = self._with_default_put(call, node)
-        if is_sync(call, self.source, self.local):
+        if (stored := self._as_assignment(call)) is not None:
+            root = root_of(stored.targets[0])
+            assert isinstance(root, ast.Name)
+            self.changes_own(root.id)
+            self.statement(stored)
+        elif is_sync(call, self.source, self.local):
             self._sync(call, node)
         elif self.prints(call):
             self.simple(call)
@@ -195,6 +201,21 @@ class FunctionLowering(FailingLowering):
             self.assign(self.temporary(DROPPED), self.simple(call), node)
         else:
             raise self._without_use(node)
+
+    def _as_assignment(self, call: ast.Call) -> ast.Assign | None:
+        """The assignment with the effect of a call that writes into an array; None if it does not."""
+        function = self.static_value(call.func)
+        if (stored := in_place_calls.of_function(call, function, self.constant)) is not None:
+            return stored
+        if not in_place_calls.is_method(call):
+            return None
+        if self.callees.facts.of(ChangesArray, self.site(call)) is not None:
+            return in_place_calls.as_assignment(call, self.constant)
+        assert isinstance(call.func, ast.Attribute)
+        value = call.func.value
+        check = helper("__hb_check_no_array", [self.constant(self.site(call)), value], value)
+        self.primitive([located(ast.Expr(check), value)], [], value, self.source.text(value), tests=True)
+        return None
 
     def _sync(self, call: ast.Call, node: ast.Expr) -> None:
         if call.args or call.keywords:

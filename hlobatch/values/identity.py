@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import collections
 import contextvars
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import types
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -37,6 +38,8 @@ Path = tuple[int, ...]
 """Child positions on the way from a value to a part of it."""
 Node = tuple[int, Path]
 """A part of one of several values: the index of the value, and a path in it."""
+Spot = tuple[types.CodeType, int]
+"""A place in the user's code: the code of a function, and the position of an instruction in it."""
 
 
 @dataclass
@@ -50,6 +53,8 @@ class _Notes:
         changed: Objects that the code reports as changed in place.
         fresh: By id: objects that are new in Python.
         held: By id: an object that stands for all items of a container, and the values of those items.
+        renewed: Arrays that the code of a function changes in place: the array before, the one after, and the
+            place of the change.
     """
 
     given: list[tuple[Node, Any, list[Any]]] = field(default_factory=list)
@@ -58,6 +63,7 @@ class _Notes:
     changed: list[Any] = field(default_factory=list)
     fresh: dict[int, Any] = field(default_factory=dict)
     held: dict[int, tuple[Any, list[Any]]] = field(default_factory=dict)
+    renewed: list[tuple[Any, Any, Spot]] = field(default_factory=list)
 
 
 _notes: contextvars.ContextVar[_Notes | None] = contextvars.ContextVar("hlobatch_identity", default=None)
@@ -84,6 +90,12 @@ def has_changed(value: Any) -> None:
     """Note that a statement changes an object in place."""
     if (notes := _notes.get()) is not None:
         notes.changed.append(value)
+
+
+def is_renewed(old: Any, new: Any, frame: types.FrameType) -> None:
+    """Note that the code of a function changes an array in place, which is another object of the trace from then on."""
+    if (notes := _notes.get()) is not None and new is not old:
+        notes.renewed.append((old, new, (frame.f_code, frame.f_lasti)))
 
 
 def is_as_before(value: Any) -> None:
@@ -144,6 +156,7 @@ class Identity:
         fresh: Parts of its results that are new objects, whatever the code says.
         changed: Parts of its operands that it changes in place.
         held: For parts of its results that stand for all items of a container: for each item, the parts it may be.
+        shown: Parts of its results that may be views of parts of its operands, which another operation has made.
     """
 
     sources: Mapping[Node, Sequence[Node]] = field(default_factory=dict)
@@ -152,6 +165,7 @@ class Identity:
     fresh: frozenset[Node] = frozenset()
     changed: Sequence[Node] = ()
     held: Mapping[Node, Sequence[Sequence[Node]]] = field(default_factory=dict)
+    shown: Mapping[Node, Sequence[Node]] = field(default_factory=dict)
 
 
 NOTHING: Final = Identity()
@@ -228,6 +242,59 @@ def identity_of(notes: _Notes, results: Sequence[Any], outside: Mapping[str, Any
             found.add((index, path), part)
     values = [*notes.changed, *(part for _, part, before in notes.given if _holds_other(part, before))]
     return found.identity(dict.fromkeys(node for value in values for node in _origins(value, notes, given)))
+
+
+@dataclass(frozen=True)
+class OnTheWay:
+    """Arrays that a statement makes on the way to its results, by their positions in ``arrays``.
+
+    Attributes:
+        arrays: The arrays.
+        results: For parts of its results, the arrays that they may be.
+        items: For parts of its results that stand for all items of a container: for each item, the arrays it may be.
+        renewed: Arrays that the code of a function changes in place, as in the notes.
+        places: The position of each array, by its id.
+    """
+
+    arrays: list[Any] = field(default_factory=list)
+    results: dict[Node, list[int]] = field(default_factory=dict)
+    items: dict[Node, list[list[int]]] = field(default_factory=dict)
+    renewed: list[tuple[int, int, Spot]] = field(default_factory=list)
+    places: dict[int, int] = field(default_factory=dict)
+
+    def position(self, array: Any) -> int:
+        """The position of an array, which is put in if it is new."""
+        found = self.places.setdefault(id(array), len(self.arrays))
+        self.arrays.extend([array] if found == len(self.arrays) else [])
+        return found
+
+
+def on_the_way(notes: _Notes, results: Sequence[Any], is_of_trace: Callable[[Any], bool]) -> OnTheWay:
+    """The arrays that a statement has made, and that parts of its results may be, or that it has changed.
+
+    Args:
+        notes: The notes of the trace.
+        results: The values of the statement's results.
+        is_of_trace: Whether an array is computed by the statement itself.
+    """
+    found, given = OnTheWay(), {id(part) for _, part, _ in notes.given}
+
+    def made(part: Any, *, itself: bool) -> list[int]:
+        others = (one for one in _may_be(part, notes) if (itself or one is not part) and id(one) not in given)
+        return [found.position(one) for one in others if getattr(one, "ndim", 0) and is_of_trace(one)]
+
+    for index, value in enumerate(results if notes.became else ()):
+        for path, part in mutable_parts(value):
+            if id(part) in notes.fresh:
+                continue
+            if places := made(part, itself=False):
+                found.results[index, path] = places
+            if items := [made(item, itself=True) for item in _items(part, notes)]:
+                found.items[index, path] = items
+    for old, new, spot in notes.renewed:
+        if is_of_trace(old) and is_of_trace(new):
+            found.renewed.append((found.position(old), found.position(new), spot))
+    return found
 
 
 def _check_chosen(notes: _Notes, given: Mapping[int, Node]) -> None:
