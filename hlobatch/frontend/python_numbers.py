@@ -190,17 +190,15 @@ def _refuse_shared(target: Any, value: Any) -> None:
 
 def _references() -> int:
     """The number of references to an array of a function's variable that ``_refuse_shared`` counts."""
-    found: list[int] = []
 
-    def counted(_: str, target: Any, value: Any) -> None:
-        inner(target, value)
+    def augmented(_: str, target: Any, value: Any) -> int:
+        return counted(target, value)
 
-    def inner(target: Any, _: Any) -> None:
-        found.append(sys.getrefcount(target))
+    def counted(target: Any, _: Any) -> int:
+        return sys.getrefcount(target)
 
     array = np.zeros(1)
-    array = counted("add", array, None)
-    return found[0]
+    return augmented("add", array, None)
 
 
 _REFERENCES: Final = _references()

@@ -225,8 +225,8 @@ def difference(got: Any, wanted: Any, precision: float) -> str:
 
 def _difference_of_leaf(got: Any, wanted: Any, precision: float) -> str:
     got, wanted = (jax.random.key_data(leaf) if _is_key(leaf) else leaf for leaf in (got, wanted))
-    if type(wanted) is int:  # a variable that is a float on another path is one on all
-        wanted = np.asarray(wanted, np.asarray(got).dtype)
+    if type(wanted) is int or (getattr(wanted, "weak_type", False) and _kind(wanted.dtype) == "i"):
+        wanted = np.asarray(wanted, np.asarray(got).dtype)  # a variable that is a float on one path is one on all
     dtype = np.asarray(got).dtype
     own = np.asarray(wanted).dtype
     if dtype != own if isinstance(wanted, jax.Array) and not wanted.weak_type else _kind(dtype) != _kind(own):

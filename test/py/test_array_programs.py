@@ -4,14 +4,14 @@ import pytest
 from array_programs import by_turns, program
 from feature_pairs import check
 
-BY_DAY = range(0, 40, 5)
-"""The first seeds of programs by day, five in a row."""
+BY_DAY = range(0, 40, 10)
+"""The first seeds of programs by day, ten in a row."""
 BY_NIGHT = 8_000
 
 
 @pytest.mark.parametrize("first", BY_DAY)
 def test_programs_on_arrays(first: int) -> None:
-    check(range(first, first + 5), program, by_turns)
+    check(range(first, first + 10), program, by_turns)
 
 
 @pytest.mark.slow

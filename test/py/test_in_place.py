@@ -403,7 +403,7 @@ def rebound_before_it_changes(x):
 
 
 def test_a_write_past_the_end_changes_nothing() -> None:
-    """Python raises an error there, which a lane cannot do."""
+    """Python raises an error there, which a lane cannot do. A slice ends there."""
 
     @hb.batch
     def f(i):
@@ -414,7 +414,7 @@ def test_a_write_past_the_end_changes_nothing() -> None:
         return array, items
 
     array, items = f(np.array([-4, -3, 1, 3]))
-    np.testing.assert_array_equal(array, [[0, 0, 0], [1, 0, 0], [0, 3, 2], [0, 0, 0]])
+    np.testing.assert_array_equal(array, [[2, 0, 0], [3, 2, 0], [0, 3, 2], [0, 0, 0]])
     np.testing.assert_array_equal(np.stack(items, 1), [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 0]])
 
 
