@@ -127,8 +127,8 @@ def of_function(call: ast.Call, function: Any, constant: Callable[[Any], ast.exp
         if not call.args or not _is_place(call.args[0]):
             return None
         return _stored(call.args[0], located(ast.Call(constant(new), call.args, call.keywords), call), call)
-    if function is np.copyto and len(call.args) == 2 and not call.keywords and _is_place(call.args[0]):
-        return _stored(*call.args, call)
+    if function is np.copyto and len(call.args) > 1 and not call.keywords and _is_place(call.args[0]):
+        return _stored(call.args[0], call.args[1], call)
     if not callable(function) or (getattr(function, "__module__", None) or "numpy").partition(".")[0] != "numpy":
         return None
     named = {keyword.arg: keyword.value for keyword in call.keywords}
