@@ -530,6 +530,19 @@ def lower_for_one_device(ctx: Any, function: Callable[..., Any], operands: Seque
     return lower_as_jax(ctx.replace(avals_in=avals), function, operands)
 
 
+def in_no_mesh() -> Any:
+    """A context in which the mesh that the user has set does not hold.
+
+    In it, arrays that are divided along explicit axes of a mesh have the types of other arrays.
+    """
+    return jax.sharding.use_abstract_mesh(jax.sharding.AbstractMesh((), ()))
+
+
+def is_divided(x: Any) -> bool:
+    """Whether an array is divided among devices along explicit axes of a mesh, which its type says."""
+    return any(axis is not None for axis in jax.typeof(x).sharding.spec)
+
+
 def embed_module(
     ctx: Any, build: Callable[[Any], Any], name: str, operands: Sequence[Any], sizes: Sequence[tuple[Any, int]]
 ) -> list[Any]:

@@ -44,7 +44,7 @@ from hlobatch.diagnostics import ArtifactError, BatchTypeError, HloBatchError, L
 from hlobatch.ir.fate import stop_of
 from hlobatch.ir.physical import physical
 from hlobatch.ir.schema import classes_of
-from hlobatch.ir.types import Type
+from hlobatch.ir.types import Static, Type
 from hlobatch.lowering.to_stablehlo import to_stablehlo
 from hlobatch.runtime.plan import Plan
 from hlobatch.runtime.primitive import no_effects_in_files, run_within
@@ -305,7 +305,7 @@ def export(
     """Export a batched function for arguments of given types.
 
     Args:
-        f: The batched function.
+        f: The batched function, or a batched method of an object.
         *avals: Its arguments: arrays or ``jax.ShapeDtypeStruct`` ``[batch, *event]``, and static arguments. The batch
             size may be symbolic, from ``jax.export.symbolic_shape``. A batch of size 0 stands for batches of any size.
         platforms: The platforms to export for, one or several of ``"cpu"``, ``"cuda"``, ``"rocm"`` and ``"tpu"``; None
@@ -327,7 +327,8 @@ def export(
         TypeError: The function is not batched.
         ValueError: There is no such platform.
     """
-    if not hasattr(type(f), "__hlobatch_function__"):
+    own = getattr(f, "__func__", f)  # of a method, the function
+    if not hasattr(type(own), "__hlobatch_function__"):
         raise TypeError(
             f"what is exported is a function decorated with @hb.batch, and no more around it, not {f!r}; "
             "JAX exports a gradient: jax.export.export(jax.jit(hb.value_and_grad(f)))(*args)"
@@ -337,6 +338,8 @@ def export(
     plan, call = traced.plan, traced.call
     if plan.has_effects:
         raise no_effects_in_files(plan)
+    is_method = own is not f and isinstance(call.types[0][1].tensors, Static)
+    types = call.types[1:] if is_method else call.types  # the object of a method is in the code
     batch = call.size if isinstance(call.size, int) and call.size else None
     size = jax.export.symbolic_shape("b")[0] if batch is None else batch
     strategy = plan.strategy(size)
@@ -346,9 +349,9 @@ def export(
     parameters = f.signature.parameters
     manifest = Manifest(
         plan.name,
-        inspect.Signature([inspect.Parameter(name, parameters[name].kind) for name, _ in call.types]),
-        Type(without_bounds(tuple(t.strong.tensors for _, t in call.types))),
-        tuple(name in call.shared for name, _ in call.types),
+        inspect.Signature([inspect.Parameter(name, parameters[name].kind) for name, _ in types]),
+        Type(without_bounds(tuple(t.strong.tensors for _, t in types))),
+        tuple(name in call.shared for name, _ in types),
         call.axes,
         plan.out_type.strong,
         layout.depth,

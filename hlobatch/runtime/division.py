@@ -23,6 +23,7 @@ import numpy as np
 from hlobatch import config
 from hlobatch._jax import (
     default_device,
+    in_no_mesh,
     is_jit_disabled,
     is_out_of_memory,
     looked_for,
@@ -291,7 +292,7 @@ class Division:
         def make() -> Callable[..., Any]:
             return jax.jit(self.part_of(give))
 
-        with self.plan.as_typed():
+        with self.plan.as_typed(), in_no_mesh():
             found = self.plan.executable(self._key_of(room, "output"), make)(np.int32(number), *operands, *state)
             return [*found, *map(jnp.array, state)]  # copies, since a stretch reuses the memory of its arguments
 
@@ -319,7 +320,8 @@ class Division:
         told = fates.told_by(layout)
         slots = {slot: x for slot, x in zip(layout.slots, state, strict=True) if slot in told}
         tell = self.plan.executable(self._key_of(room, "status"), lambda: jax.jit(partial(fates.of_inputs, layout)))
-        return np.asarray(tell(slots))  # no other slots are read: their arrays may have been donated
+        with in_no_mesh():
+            return np.asarray(tell(slots))  # no other slots are read: their arrays may have been donated
 
     def logged(self, room: Room, number: int, output: Arrays) -> tuple[list[Entry], bool]:
         """The log entries of a part's lanes, with numbers of inputs in the whole batch, and whether a log is full."""

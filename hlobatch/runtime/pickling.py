@@ -8,6 +8,7 @@ its source, since programs are made from source.
 from __future__ import annotations
 
 import sys
+import types
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -27,10 +28,11 @@ def reduced(made: Any, parts: Mapping[str, Any]) -> str | tuple[Any, ...]:
         parts: The arguments of its class, by parameter.
     """
     by_value = _BY_VALUE in sys._getframe(2).f_globals.get("__name__", "")
-    name = made.__qualname__
+    name = getattr(made, "__qualname__", "")  # none if the function is no function of Python
     if _stands_at(made.__module__, name) is made and not (by_value and made.__module__ == _SCRIPT):
         return str(name)
-    lines = tuple(lines_of(parts["function"])) if by_value else ()
+    is_read = by_value and isinstance(parts["function"], types.FunctionType)
+    lines = tuple(lines_of(parts["function"])) if is_read else ()
     return _blank, (type(made),), {**parts, _LINES: lines}
 
 

@@ -22,6 +22,7 @@ from hlobatch._jax import (
     ShapedArray,
     batching,
     embed_module,
+    is_divided,
     is_for_export,
     is_for_one_cpu,
     is_for_one_device,
@@ -237,6 +238,12 @@ def _run_batching(operands: Arrays, dims: Sequence[Any], *, plan: Plan, **params
     """Batching rule: ``jax.vmap`` of a batch is a larger batch."""
     if params["shared_given"] or params["resume"] or params["keep_state"]:
         raise HloBatchError("a part of a run cannot be mapped", help="map the function itself.")
+    if any(map(is_divided, operands)):
+        raise HloBatchError(
+            f"{plan.name!r} is mapped over arrays that are divided among devices along explicit axes of a mesh",
+            plan.specialized.location,
+            help="map it within jax.shard_map, or over arrays that jax.sharding.reshard has brought together.",
+        )
     captured = len(plan.captures.arrays)
     if of_captured := tuple(i for i, d in enumerate(dims[:captured]) if d is not NOT_MAPPED):
         opened = opened_at(plan, of_captured)

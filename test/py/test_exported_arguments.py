@@ -46,3 +46,17 @@ def test_axis_as_a_numpy_integer() -> None:
 def test_lambda_in_a_lambda_on_one_line_was_not_found() -> None:
     make = lambda: hb.batch(lambda x: x + 1 if x > 0 else x)  # noqa: E731
     assert make()(ints(1, -2)).tolist() == [2, -2]
+
+
+class Scale:
+    factor = 3
+
+    @hb.batch(static_argnames="self")
+    def scaled(self, n, shift=1):
+        return n * self.factor + shift
+
+
+def test_the_object_of_a_method_is_no_argument_of_its_artifact() -> None:
+    artifact = hb.export(Scale().scaled, ints(1, 2))
+    assert artifact.call(ints(1, 2)).tolist() == [4, 7]
+    assert repr(artifact).startswith("Artifact(scaled(n: i32[2])")

@@ -312,7 +312,7 @@ def test_arrays_that_are_known_inside_a_trace(kind: Callable[..., Any], known: b
 
 
 SHARDED = """
-import jax, numpy as np
+import hlobatch as hb, jax, numpy as np
 from jax.sharding import AxisType, NamedSharding, PartitionSpec as P
 from test_jax import fibonacci, sum_to
 mesh = jax.make_mesh((8,), ("x",), axis_types=(AxisType.Auto,))
@@ -329,6 +329,23 @@ spread = jax.device_put(x, NamedSharding(mesh, P("x")))
 compiled = fibonacci.trace(spread).lower().compile()
 assert compiled(spread).tolist() == fibonacci(spread).tolist() == fibonacci(x).tolist()
 assert "num_partitions=8" in fibonacci.trace(spread).lower().compile().as_text()
+explicit = jax.make_mesh((8,), ("x",), axis_types=(AxisType.Explicit,))
+with jax.set_mesh(explicit):
+    spread = jax.device_put(x, NamedSharding(explicit, P("x")))
+    limited = hb.batch(fibonacci.function, max_steps=20)
+    try:
+        limited(spread)
+    except hb.StepLimitError as error:
+        assert error.lanes == (5, 6, 7, 8, 14, 15), error.lanes
+    else:
+        raise AssertionError
+    assert np.asarray(limited.finish(limited.start(spread % 3))).tolist() == fibonacci(x % 3).tolist()
+    try:
+        jax.vmap(fibonacci)(jax.numpy.stack([spread, spread]))
+    except hb.HloBatchError as error:
+        assert "jax.shard_map" in str(error)
+    else:
+        raise AssertionError
 print("sharded over", len(jax.devices()))
 """
 

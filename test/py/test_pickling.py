@@ -185,3 +185,10 @@ def test_errors(error: hb.HloBatchError) -> None:
     assert (copy.location is UNKNOWN) == (error.location is UNKNOWN)
     if isinstance(error, hb.LaneError):
         assert (copy.lanes, copy.unfinished, copy.outputs.tolist()) == ((1, 2), (1, 2, 3), [0, 1, 2])
+
+
+def test_what_has_no_source_is_pickled() -> None:
+    """It is no function of Python, and an error when it is called."""
+    again = pickle.loads(cloudpickle.dumps(hb.batch(functools.partial(halved))))
+    with pytest.raises(hb.UnsupportedSyntaxError, match="is a partial, not a Python function"):
+        again(np.arange(3))

@@ -277,11 +277,58 @@ def test_ragged_is_a_sequence_of_containers() -> None:
     assert len(found) == 3
     assert found[-1] == [2]
     assert list(found) == found.tolist() == [[2, 3], [2, 3, 5, 7], [2]]
-    assert found[1:].tolist() == [[2, 3, 5, 7], [2]]
+    assert (
+        found[1:].tolist()
+        == found[[1, 2]].tolist()
+        == found[np.array([False, True, True])].tolist()
+        == [[2, 3, 5, 7], [2]]
+    )
+    assert found[[]].tolist() == []
     assert pickle.loads(pickle.dumps(found)).tolist() == found.tolist()
     assert repr(found) == "Ragged(3 lists: [2, 3], [2, 3, 5, 7], [2])"
     with pytest.raises(IndexError, match="3 inputs"):
         found[3]
+    with pytest.raises(IndexError, match="out of bounds"):
+        found[[0, 3]]
+
+
+@pytest.mark.parametrize(
+    ("short", "long"),
+    [
+        ([[1], [2, 3]], [[4] * 100]),
+        (["a", "bc"], ["d" * 100]),
+        ([{1}, set()], [set(range(100))]),
+        ([{1: 2}, {3: 4, 0: 1}], [dict.fromkeys(range(100), 7)]),
+        ([deque([1]), deque([2])], [deque(range(100))]),
+        ([[["a"]], [["b", "cd"]]], [[["e" * 100] * 3, []]]),
+        ([[(1, 2.0)], []], [[(3, 4.0)] * 100]),
+    ],
+)
+def test_streams_join_batches_of_other_rooms(short: list[Any], long: list[Any]) -> None:
+    batches = [hb.Ragged.of(short), hb.Ragged.of(long), hb.Ragged.of(short)]
+    found = [one for result in hb.stream(same, batches, chunk=4) for one in result.tolist()]
+    assert found == [*short, *long, *short]
+
+
+def test_streams_join_a_queue_that_has_gone_round() -> None:
+    """Its first item is not in the first row."""
+    gone_round, long = hb.batch(last_three)(jnp.array([7, 200])), [deque(range(100))]
+    found = [one for result in hb.stream(same, [gone_round, hb.Ragged.of(long)], chunk=3) for one in result.tolist()]
+    assert found == [deque([4, 5, 6]), deque([197, 198, 199]), *long]
+
+
+@hb.batch
+def same(items):
+    return items
+
+
+def last_three(n):
+    items = deque()
+    for i in range(n):
+        items.append(i)
+        if len(items) > 3:
+            items.popleft()
+    return items
 
 
 def test_ragged_without_values() -> None:
