@@ -2,11 +2,15 @@
 
 Commands run one after the other, the most important first, each until it ends or its time is over; it is then ended
 with all that it started. What a command prints goes to a file of the folder (`card` by default), and after each command
-`card.json` there is written anew, so that nothing is lost if the machine is taken away. It needs JAX for the GPU,
+`card.json` and `summary.txt` there are written anew, so that nothing is lost if the machine is taken away. The summary
+is one page, with a line for each thing that is to be shown. If the first command fails (JAX finds no GPU, a library is
+missing, or the card does not take a kernel), the others would waste the time and are not run; its output says why, and
+`--only NAME` runs others all the same. The program needs JAX for the GPU,
 NumPy, `llvmlite`, `pytest`, `pytest-xdist` and `hypothesis`; numba is used if it is there.
 
     python -m benchmarks.on_a_card --rehearse     a small part of each command, on a CPU
     python -m benchmarks.on_a_card --list         the commands and their times
+    python -m benchmarks.on_a_card --minutes 9    less time, where commands are ended after ten minutes
 """
 
 from __future__ import annotations
@@ -24,8 +28,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from benchmarks.must_show import page, tests_in
+
 TESTS: Final = ("-m", "pytest", "-c", "test/py/accelerator.ini", "-v", "--dist", "loadgroup")
-SHOW_DEVICES: Final = "import jax; print(jax.__version__, [d.device_kind for d in jax.devices()])"
+LEAST_SECONDS: Final = 5.0
+"""Seconds below which a command is not begun."""
 LAST_LINES: Final = 40
 """Lines of a command's output that are part of the JSON."""
 
@@ -56,7 +63,7 @@ def _bench(seconds: int, *arguments: str) -> tuple[str, ...]:
 _FEW: Final = ("--inputs", "8", "--processes", "1")
 _CACHE: Final = (("JAX_COMPILATION_CACHE_DIR", "{folder}/cache"),)
 COMMANDS: Final = (
-    Command("devices", ("-c", SHOW_DEVICES), 60, ("-c", SHOW_DEVICES)),
+    Command("devices", ("-m", "benchmarks.check_card"), 90, ("-m", "benchmarks.check_card")),
     Command(
         "tests_of_kernels",
         (*TESTS, "-n", "auto", "-k", "kernel and not by_ and not in_turn", "test/py/accelerator.py"),
@@ -101,9 +108,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     args.folder.mkdir(parents=True, exist_ok=True)
     end, found = time.monotonic() + 60 * args.minutes, list[dict[str, Any]]()
     for command in wanted:
-        found.append(run(command, args.folder, end - time.monotonic(), is_rehearsal=args.rehearse))
+        if (left := end - time.monotonic()) < LEAST_SECONDS:
+            print(f"{command.name}: not begun, since the time is over", flush=True)
+            continue
+        found.append(run(command, args.folder, left, is_rehearsal=args.rehearse))
         (args.folder / "card.json").write_text(json.dumps(found, indent=1) + "\n")
+        (args.folder / "summary.txt").write_text(page(found))
         print(f"{found[-1]['name']}: {found[-1]['ended']} after {found[-1]['seconds']:.0f} s", flush=True)
+        if command.name == "devices" and found[-1]["ended"] != "well":
+            print(*found[-1]["printed"], "Nothing else is run; `--only NAME` runs others all the same.", sep="\n")
+            break
+    print(f"\n{page(found)}", end="", flush=True)
     return sum(each["ended"] != "well" for each in found)
 
 
@@ -132,7 +147,10 @@ def run(command: Command, folder: Path, left: float, *, is_rehearsal: bool) -> d
             process.wait()
             ended = "not in time"
     found = {"name": command.name, "ended": ended, "seconds": time.monotonic() - began, "arguments": arguments}
-    found["printed"] = printed.read_text(errors="replace").splitlines()[-LAST_LINES:]
+    text = printed.read_text(errors="replace")
+    found["printed"] = text.splitlines()[-LAST_LINES:]
+    if "pytest" in arguments:
+        found |= tests_in(text)
     with contextlib.suppress(FileNotFoundError, json.JSONDecodeError):  # it may be ended while it writes
         found["figures"] = json.loads(figures.read_text())
     return found

@@ -15,7 +15,7 @@ import pytest
 import shares
 from jax.experimental.compilation_cache import compilation_cache
 
-from benchmarks import gradients, measure, on_a_card, registry, report, results, sampling
+from benchmarks import gradients, measure, must_show, on_a_card, registry, report, results, sampling
 from benchmarks.__main__ import main, sizes
 from benchmarks.measure import DisagreementError, check_agreement, interleaved, prepare
 from benchmarks.nuts import figure7
@@ -247,6 +247,43 @@ def test_what_a_card_showed_is_kept_when_time_is_over(tmp_path: Path, monkeypatc
     assert found[1]["figures"] == [7]
     assert found[1]["printed"] == ["so far"]
     assert "ZeroDivisionError" in found[2]["printed"][-1]
+
+
+def test_nothing_else_is_run_where_there_is_no_card(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    commands = (
+        on_a_card.Command("devices", ("-c", "raise SystemExit('no card')"), 60, ()),
+        on_a_card.Command("times", ("-c", "print(1)"), 60, ()),
+    )
+    monkeypatch.setattr(on_a_card, "COMMANDS", commands)
+    assert on_a_card.main([str(tmp_path)]) == 1
+    assert "no card" in capsys.readouterr().out
+    assert not (tmp_path / "times.txt").exists()
+    assert (tmp_path / "summary.txt").read_text().startswith("not met (with status 1): devices\n")
+
+
+def test_the_summary_of_a_card() -> None:
+    """The best form against XLA's loop, the chosen one against it and lockstep, first calls, and tests so far."""
+    row = {"workload": "collatz", "chosen": "thread", "thread": 1.0, "meeting": 0.5, "loop": 50.0, "lockstep": 64.0}
+    slow = {"workload": "stiff", "chosen": "warp", "warp": 10.0, "loop": 9.0, "lockstep": 10.0, "thread": "failed"}
+    tests = "[gw0] [ 1%] PASSED test/a.py::test_b\n[gw1] [ 2%] FAILED test/a.py::test_c\ntest/a.py::test_d PASSED [9%]"
+    lines = must_show.page(
+        [
+            {"name": "tests_of_kernels", "ended": "not in time"} | must_show.tests_in(tests),
+            {"name": "times", "ended": "well", "figures": [row, slow]},
+            {"name": "first_call", "ended": "well", "figures": [row | {"first": {"thread": 0.5}}]},
+        ]
+    ).splitlines()
+    assert lines[0] == "not met (2 tests passed, 1 failed, such as test/a.py::test_c): tests_of_kernels"
+    assert "met: collatz against XLA's loop, times as fast: 100, wanted at least 89" in lines
+    assert "not met: stiff against XLA's loop, times as fast: 0.9, wanted at least 2" in lines
+    assert "not measured: queens against XLA's loop, times as fast" in lines
+    assert "not met: the chosen form of the slowest, stiff: 0.9, wanted at least 0.95" in lines
+    assert "not met: against lockstep vmap, mean of 2: 8, wanted at least 30" in lines
+    assert "not met: against lockstep vmap, least: 1, wanted at least 2" in lines
+    assert "met: first_call, s: 0.5, wanted at most 1" in lines
+    assert "not measured: first_call_from_cache, s" in lines
 
 
 def test_a_card_is_done_within_a_quarter_of_an_hour() -> None:
