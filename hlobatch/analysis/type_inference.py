@@ -28,6 +28,7 @@ from hlobatch.analysis.traced_function import TracedFunction, is_no_value
 from hlobatch.analysis.tracing import operands_before, told_early, trace, zeros
 from hlobatch.analysis.type_errors import RESULT, Origin, disagreement, through_calls
 from hlobatch.diagnostics import UNKNOWN, BatchTypeError, HloBatchError, Location
+from hlobatch.ir.choice import Choice
 from hlobatch.ir.failures import FAILURE, holds_exception
 from hlobatch.ir.growing import is_growing
 from hlobatch.ir.names import is_of_one_kind, unsplit
@@ -154,6 +155,9 @@ class _Inferrer:
         found: The result so far.
         origins: For each variable, the locations that assign it, with the types assigned.
         work: Places to visit, since a type that they depend on has changed.
+        later: For variables that are one of more objects than before, the places to visit once all that assign to the
+            variable have been visited.
+        last: For each variable, the number in ``order`` of the last place that assigns to it.
         waiting: Places that take an item out of a container of which no item's type is known, or that fail with a
             variable that is None so far, and what is to be done if no value ever reaches them.
         made_anew: Variables computed from code that changes in the next round: they may have no type in this one.
@@ -193,6 +197,8 @@ class _Inferrer:
             (f.name, b.name): i for i, (f, b) in enumerate((f, b) for f in program.all_functions for b in f.graph)
         }
         self.work: dict[Place, None] = {}
+        self.later: dict[str, dict[Place, None]] = {}
+        self.last = {name: number for place, number in self.order.items() for name in self._defined_in(place)}
         self.called_from: dict[str, tuple[str, Location]] = {}
 
     def run(self) -> Inference:
@@ -244,7 +250,7 @@ class _Inferrer:
     def _another_conflict(self) -> _ConflictError | None:
         """The next conflict within a few blocks; None if there is none."""
         for _ in range(MOST_LOOKED_AT):
-            if self.work or self._passes_calls_made_anew():
+            if self.work or self.later or self._passes_calls_made_anew():
                 try:
                     self._next()
                 except _ConflictError as conflict:
@@ -274,7 +280,7 @@ class _Inferrer:
     def _solve(self) -> None:
         """Visit blocks until no type changes."""
         self._reach(MAIN, self.program.graph.enter_block().name)
-        while self.work or self._goes_on():
+        while self.work or self.later or self._goes_on():
             self._next()
         self.found.tell()
         if self.waiting:
@@ -299,12 +305,29 @@ class _Inferrer:
 
     def _next(self) -> None:
         """Visit the first place whose inputs have changed."""
-        place = min(self.work, key=self.order.__getitem__)
-        del self.work[place]
+        place = self._first()
         try:
             self._block(place)
         except HloBatchError as error:
-            raise _ConflictError(error, place) from None
+            if not self.later:
+                raise _ConflictError(error, place) from None
+            self.work[place] = None  # once variables have all their objects, the error may be gone
+            self._visit_now(self.later)
+
+    def _first(self) -> Place:
+        """The first place whose inputs have changed, which counts as visited."""
+        first = min(map(self.order.__getitem__, self.work), default=len(self.order))
+        self._visit_now([name for name in self.later if self.last[name] < first])
+        place = min(self.work, key=self.order.__getitem__)
+        del self.work[place]
+        left = {name: dict.fromkeys(p for p in places if p != place) for name, places in self.later.items()}
+        self.later = {name: places for name, places in left.items() if places}
+        return place
+
+    def _visit_now(self, names: Collection[str]) -> None:
+        """Put off no longer what reads some variables."""
+        for name in [*names]:
+            self.work.update(self.later.pop(name))
 
     def _complete(self) -> None:
         """Trace code whose type depends on variables inferred only now; raise the first doubt, if any."""
@@ -604,7 +627,14 @@ class _Inferrer:
         self.origins[name].append((location, type_))
         if new != old:
             self.found.types[name] = new
-            self.work.update(dict.fromkeys(p for p in self.readers[name] if p in self.found.reached))
+            places = dict.fromkeys(p for p in self.readers[name] if p in self.found.reached)
+            is_one_of_more = old is not None and isinstance(old.tensors, Choice) and isinstance(new.tensors, Choice)
+            (self.later.setdefault(name, {}) if is_one_of_more else self.work).update(places)
+
+    def _defined_in(self, place: Place) -> Iterator[str]:
+        """The variables to which a block assigns."""
+        for op in self.functions[place[0]].graph.block(place[1]).instructions:
+            yield from op.defs
 
     def _is_optional(self, name: str) -> bool:
         """Whether None and a value have a join in a variable, or objects of several classes.

@@ -341,6 +341,21 @@ def test_functions_are_made_in_as_many_rounds_however_many_they_are(text, tmp_pa
     assert few.holds_for(many), (few, many)
 
 
+def one_of_more_and_more_texts(count, folder):
+    """A function whose variable is one of so many texts, and is read behind each of them."""
+    turn = "        if k % {i} == 1:\n            word = 't{i}'\n        total += len(word) + k\n"
+    turns = "".join(turn.replace("{i}", str(i)) for i in range(10, 10 + count))
+    text = f"def f(n):\n    word, total = 'none', 0\n    for k in range(n):\n{turns}    return total\n"
+    return function_of(folder / f"texts{count}.py", text)
+
+
+def test_what_reads_one_of_more_and_more_texts_is_traced_as_often(tmp_path, monkeypatch):
+    """Regression: a statement was traced for each text that the variable may be; 60 texts took ten seconds."""
+    few = effort(one_of_more_and_more_texts(12, tmp_path), monkeypatch)
+    many = effort(one_of_more_and_more_texts(24, tmp_path), monkeypatch, runs=False)
+    assert few.holds_for(many), (few, many)
+
+
 OBJECTS_ONE_BY_ONE = """
 class Point:
     def __init__(self, x):
