@@ -629,7 +629,8 @@ class _Inferrer:
             self.found.types[name] = new
             places = dict.fromkeys(p for p in self.readers[name] if p in self.found.reached)
             is_one_of_more = old is not None and isinstance(old.tensors, Choice) and isinstance(new.tensors, Choice)
-            (self.later.setdefault(name, {}) if is_one_of_more else self.work).update(places)
+            if places:
+                (self.later.setdefault(name, {}) if is_one_of_more else self.work).update(places)
 
     def _defined_in(self, place: Place) -> Iterator[str]:
         """The variables to which a block assigns."""

@@ -73,7 +73,7 @@ class Choice(Carrier):
         first, others = _objects(left), _objects(right)
         if first is None or others is None:
             return NotImplemented
-        objects = (*first, *(one for one in others if not any(are_same(one, known) for known in first)))
+        objects = (*first, *_further(others, first))
         if _grows(first, others) or (len(objects) > MOST_CHOICES and _are_texts(objects)):
             return KINDS[str].type_of(cls(None, objects))
         if len(objects) > MOST_CHOICES:
@@ -109,6 +109,16 @@ def _objects(type_: Any) -> tuple[Any, ...] | None:
     if isinstance(type_, Static) and number_kind(type_.value) is None:
         return (type_.value,)
     return (None,) if type_ is None else None
+
+
+def _further(objects: tuple[Any, ...], known: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The objects that are none of those known."""
+    texts = {one for one in known if type(one) is str}
+    return tuple(
+        one
+        for one in objects
+        if not (one in texts if type(one) is str else any(are_same(one, other) for other in known))
+    )
 
 
 def _are_texts(objects: tuple[Any, ...]) -> bool:
