@@ -136,24 +136,37 @@ def _rewritten(source: Source, resolve: Resolve, called: Mapping[str, Any], *, o
     dicts = _Dicts(source, resolve)
     node = dicts.of()
     first = [part for found in called.items() for part in dicts.inside(*found)]
-    if not dicts.names:
+    if not dicts.dicts:
         return None
     node.body = [*first, *node.body]
     return recompiled(source.node, node.body, source.code, source.file), node
 
 
 class _Dicts(Rewriting):
-    """Rewrites inner functions with caches, and notes the names of those that it has rewritten."""
+    """Rewrites inner functions with caches, and notes the dict of each function that it has rewritten, by its name."""
 
     def __init__(self, source: Source, resolve: Resolve) -> None:
         super().__init__(source.node)
-        self.source, self.resolve, self.names = source, resolve, list[str]()
+        self.source, self.resolve, self.dicts = source, resolve, dict[str, str]()
 
     def instead_of(self, node: ast.stmt) -> list[ast.stmt] | None:
         match node:
             case ast.FunctionDef(name, decorator_list=[decorator]) if self._is_cache(decorator, node):
                 return self._keeping(name, node)
+            case ast.Expr(ast.Call(ast.Attribute(ast.Name(name), "cache_clear"), [], [])) if self._is_bound_once(name):
+                return written(f"{self.dicts[name]}.clear()", node)
         return None
+
+    def _is_bound_once(self, name: str) -> bool:
+        """Whether a name stands for a function that was rewritten, and for nothing else anywhere."""
+        parts = walk_all([self.source.node])
+        defined = [part for part in parts if isinstance(part, ast.FunctionDef) and part.name == name]
+        others = (
+            (isinstance(part, ast.arg) and part.arg == name)
+            or (isinstance(part, ast.Name) and part.id == name and not isinstance(part.ctx, ast.Load))
+            for part in parts
+        )
+        return name in self.dicts and len(defined) <= 1 and not any(others)
 
     def inside(self, name: str, function: Any) -> list[ast.stmt]:
         """The definitions to put into a function in place of one of its file that it calls by a name."""
@@ -177,8 +190,8 @@ class _Dicts(Rewriting):
 
     def _keeping(self, name: str, node: ast.FunctionDef) -> list[ast.stmt]:
         """The definition of a function that keeps its results, and before it what it uses."""
-        self.names.append(name)
         kept, computed = self.fresh(f"{name}_kept"), self.fresh(f"{name}_computed")
+        self.dicts[name] = kept
         parameters = positional(node)
         key = parameters[0] if len(parameters) == 1 else f"({', '.join(parameters)})"
         text = _TEXT.format(name=name, kept=kept, computed=computed, key=key, arguments=", ".join(parameters))
