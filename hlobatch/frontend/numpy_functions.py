@@ -74,6 +74,52 @@ def _is_array(annotation: str) -> bool:
     return is_any and not any(word in annotation for word in _SEQUENCES_OF_ARRAYS)
 
 
+def _accumulating(function: Function) -> Function:
+    """``cumsum`` and the like, which give sums of small integers the dtype that a sum has, as NumPy does."""
+
+    @functools.wraps(function)
+    def meaning(*args: Any, **kwargs: Any) -> Any:
+        is_open = kwargs.get("dtype") is None and len(args) < 3  # the third argument is the dtype
+        dtype = jnp.asarray(args[0]).dtype if args and is_open else None
+        if dtype is not None and jnp.issubdtype(dtype, jnp.integer):
+            kwargs["dtype"] = jax.eval_shape(jnp.sum, jax.ShapeDtypeStruct((1,), dtype)).dtype
+        return function(*args, **kwargs)
+
+    return meaning
+
+
+def _of_whole_numbers(function: Function) -> Function:
+    """``convolve`` and ``correlate``, which give integers for integers, as NumPy does."""
+
+    @functools.wraps(function)
+    def meaning(a: Any, v: Any, *args: Any, **kwargs: Any) -> Any:
+        dtype = jnp.result_type(a, v)
+        return function(a, v, *args, **({"preferred_element_type": dtype} if dtype.kind in "iu" else {}), **kwargs)
+
+    return meaning
+
+
+@functools.wraps(jnp.histogram)
+def _histogram(a: Any, *args: Any, **kwargs: Any) -> Any:
+    """``histogram``, whose counts are integers, as in NumPy."""
+    named = dict(zip(("bins", "range", "density", "weights"), args, strict=False)) | kwargs
+    counts, edges = jnp.histogram(a, **named)
+    is_count = not named.get("density") and named.get("weights") is None
+    return (counts.astype(canonical(np.int64)) if is_count else counts), edges
+
+
+_AS_NUMPY: Final = {
+    "convolve": _of_whole_numbers(jnp.convolve),
+    "correlate": _of_whole_numbers(jnp.correlate),
+    "histogram": _histogram,
+    **{
+        name: _accumulating(getattr(jnp, name))
+        for name in ("cumprod", "cumsum", "cumulative_prod", "cumulative_sum", "nancumprod", "nancumsum")
+    },
+}
+"""Functions that give numbers of another kind in JAX."""
+
+
 def _array(value: Any) -> Any:
     return jnp.asarray(value) if isinstance(value, (list, tuple, range)) else value
 
@@ -133,7 +179,8 @@ def _table() -> dict[Any, Meaning]:
     found: dict[Any, Meaning] = {}
     for room, module, counterparts in _ROOMS:
         for name, function in _public(module):
-            known = vars(counterparts).get(name, _NAMESAKES.get(name))
+            known = _AS_NUMPY.get(name) if room == "np" else None
+            known = known or vars(counterparts).get(name, _NAMESAKES.get(name))
             if name in _IN_PLACE:
                 meaning = _in_place(f"{room}.{name}")
             elif callable(known):

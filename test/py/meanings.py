@@ -322,6 +322,9 @@ TABLE.dot(np.array([n, k, 1, 2]))
 TABLE.take(n % 4)
 np.sum(x * np.arange(4))
 np.trapezoid([x, y, 1.0])
+np.cumsum(np.minimum(np.array([n, 3, 5, 7, 9]), 20).astype(np.int8) + np.int8(30))
+np.histogram(np.array([x, y, 1.0]), bins=3, range=(0.0, 3.0))[0]
+np.convolve(np.array([n, k, 1]), np.array([1, 2]))
 """
 
 MEMBERS = """
