@@ -22,6 +22,7 @@ import jax
 from hlobatch.diagnostics import UNKNOWN, Location, UnsupportedSyntaxError
 from hlobatch.frontend.files import file_of, is_users, lines_of
 from hlobatch.frontend.nodes import located, walk
+from hlobatch.frontend.rewriting.and_or import with_choices
 from hlobatch.frontend.rewriting.messages import with_messages_in_place
 from hlobatch.frontend.rewriting.own_containers import with_own_containers
 from hlobatch.frontend.rewriting.private_names import as_python_has_it
@@ -181,7 +182,7 @@ def source_of(fun: types.FunctionType) -> Source:
 
 @functools.lru_cache(maxsize=256)
 def _rewritten(node: ast.FunctionDef) -> ast.FunctionDef:
-    return with_own_containers(with_messages_in_place(node))
+    return with_own_containers(with_choices(with_messages_in_place(node)))
 
 
 @functools.lru_cache(maxsize=256)

@@ -819,6 +819,18 @@ class EarlyEnd(Feature):
     )
 
 
+class AndOr(Feature):
+    """``test and x or y`` as a value."""
+
+    begins = ("ao = a > 1 and b or 3",)
+    values = (
+        *("(a > @ and # or 4)", "(not # and 3 or b)", "(b != @ and a < 3 and # or # or 2)", "(# or a > 2 and @ or 5)"),
+        *("[x > @ and x or 9 for x in (a, b)][0]", "max(a > @ and b or 2, 1)"),
+    )
+    conditions = ("a > @ and # or b", "(@ > 1 and # or 0) > 2")
+    changes = ("ao = # > ao and @ or ao + 1", "ao += a > @ and # or -1", "t += ao > @ and ao or b")
+
+
 class SetAlgebra(Feature):
     """Unions, comparisons and the like of sets and dicts of the lanes."""
 
