@@ -65,7 +65,8 @@ def execute(plan: Plan, inputs: Sequence[Any], *, stats: bool = False) -> Outcom
         LaneError: A result has a NaN, and JAX is set to look for them.
     """
     if plan.batch_size(inputs) == 0:
-        return Outcome([jnp.zeros(a.shape, a.dtype) for a in plan.result_avals(0)], _no_stats(plan) if stats else None)
+        with jax.transfer_guard("allow"):
+            return Outcome(_no_results(plan), _no_stats(plan) if stats else None)
     if runs_as_kernel(plan, inputs):
         run = partial(_by_kernel, plan, inputs, stats=stats)
     else:
@@ -231,7 +232,7 @@ def trace(plan: Plan, inputs: Sequence[Any], captured: Sequence[Any] | None = No
         captured: The captured arrays as the computation has them; None for the plan's own arrays.
     """
     if plan.batch_size(inputs) == 0:
-        return [jnp.zeros(a.shape, a.dtype) for a in plan.result_avals(0)]
+        return _no_results(plan)
     if plan.options.dispatch in KERNELS:
         check_kernel(plan)  # raises the reason if there is no kernel
     outputs = run_within(plan, inputs, captured)
@@ -264,6 +265,11 @@ def _stats(course: Course) -> RunStats:
     if reason := form_of(plan, division.size).reason:
         choice += f"\nno code of its own for each lane: {reason}"
     return RunStats(tuple(blocks), division.size, lanes, depth, course.resumptions, division.threads, choice)
+
+
+def _no_results(plan: Plan) -> list[Any]:
+    """The results of an empty batch."""
+    return [jnp.zeros(a.shape, a.dtype) for a in plan.result_avals(0)]
 
 
 def _no_stats(plan: Plan) -> RunStats:

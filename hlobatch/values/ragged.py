@@ -85,7 +85,7 @@ class Ragged:
     @property
     def lengths(self) -> jax.Array:
         """The number of items for each input, ``i32[batch]``; 0 for an input that failed, and has no result."""
-        return jnp.maximum(self._container.size, 0)
+        return _lengths(self._container.size)
 
     def padded(self, fill: complex = 0) -> Any:
         """The items as arrays ``[batch, room, *item]``: those of an input in order, and then ``fill``.
@@ -231,6 +231,12 @@ def with_containers(value: Any, *, are_bounded: bool = True) -> Any:
     return jax.tree.map(lambda part: opened(part) if is_ragged(part) else part, value, is_leaf=is_ragged)
 
 
+def _lengths(sizes: Any) -> Any:
+    """Numbers of items: 0 for a lane that failed, whose size is negative."""
+    with jax.transfer_guard("allow"):  # the number 0, even if the user has forbidden transfers
+        return jnp.maximum(sizes, 0)
+
+
 def is_ragged(part: Any) -> bool:
     """Whether an object is a ``Ragged``."""
     return isinstance(part, Ragged)
@@ -241,5 +247,5 @@ def _opened(part: Ragged, are_bounded: bool) -> Any:
     is_text = container.python is str  # which does not change, so that others made of it have rooms of their own
     container.bound = (container.bound or part.room) if are_bounded and not is_text else None
     is_abstract = isinstance(container.size, jax.ShapeDtypeStruct)
-    container.size = container.size if is_abstract else jnp.maximum(container.size, 0)  # negative in failed lanes
+    container.size = container.size if is_abstract else _lengths(container.size)
     return part._whole.hb_with_content(container) if isinstance(part._whole, Boxed) else container

@@ -56,6 +56,13 @@ def called_often(p: Program, index: Index) -> Any:
 
 
 @way
+def where_nothing_may_be_moved(p: Program, index: Index) -> Any:
+    f, args = p.batched(), jax.tree.map(jnp.asarray, p.arguments(index))
+    with jax.transfer_guard("disallow"):
+        return f(*args)
+
+
+@way
 def called_by_name(p: Program, index: Index) -> Any:
     args = p.arguments(index)
     if len(p.names) < len(args):
@@ -323,6 +330,7 @@ ONCE_WRONG = [
     ("profiled", "returns_nothing"),
     ("streamed", "objects"),
     ("streamed", "dicts_in_order"),
+    ("where_nothing_may_be_moved", "ragged"),
     ("with_progress_and_time_limit", "straight"),
     ("from_a_file", "any_number_of_arguments"),
     ("mapped_over_no_rows", "prints"),
