@@ -130,7 +130,7 @@ class Ragged:
     def __getitem__(self, lane: int) -> Any: ...
     @overload
     def __getitem__(self, lane: slice | Sequence[int] | np.ndarray[Any, Any]) -> Self: ...
-    def __getitem__(self, lane: int | slice | Sequence[int] | np.ndarray[Any, Any]) -> Any:
+    def __getitem__(self, lane: Any) -> Any:
         if is_tracer(lane):
             raise BatchTypeError(
                 "a container is taken from an hb.Ragged at an index that differs between lanes",
@@ -216,7 +216,8 @@ def joined(parts: Sequence[Ragged]) -> Ragged:
                 help="make the items of all of them of one type.",
             ) from None
         parts = [Ragged(*jax.tree.flatten(jax.vmap(held)(whole))) for whole in wholes]
-    return jax.tree.map(lambda *arrays: jnp.concatenate(arrays), *parts)
+    everything: Ragged = jax.tree.map(lambda *arrays: jnp.concatenate(arrays), *parts)
+    return everything
 
 
 def with_containers(value: Any, *, are_bounded: bool = True) -> Any:
@@ -231,7 +232,7 @@ def with_containers(value: Any, *, are_bounded: bool = True) -> Any:
     return jax.tree.map(lambda part: opened(part) if is_ragged(part) else part, value, is_leaf=is_ragged)
 
 
-def _lengths(sizes: Any) -> Any:
+def _lengths(sizes: Any) -> jax.Array:
     """Numbers of items: 0 for a lane that failed, whose size is negative."""
     with jax.transfer_guard("allow"):  # the number 0, even if the user has forbidden transfers
         return jnp.maximum(sizes, 0)
