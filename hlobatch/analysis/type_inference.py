@@ -317,7 +317,7 @@ class _Inferrer:
     def _first(self) -> Place:
         """The first place whose inputs have changed, which counts as visited."""
         first = min(map(self.order.__getitem__, self.work), default=len(self.order))
-        self._visit_now([name for name in self.later if self.last[name] < first])
+        self._visit_now([name for name in self.later if self.last.get(name, -1) < first])  # parameters are not put off
         place = min(self.work, key=self.order.__getitem__)
         del self.work[place]
         left = {name: dict.fromkeys(p for p in places if p != place) for name, places in self.later.items()}

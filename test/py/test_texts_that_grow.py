@@ -57,7 +57,20 @@ def loops(n):
     return one, two
 
 
-PROGRAMS = [before_and_behind, words_that_do_not_grow, loops]
+def several_calls(n):
+    """Regression: a parameter that is one of more and more texts has no place in the function that assigns it."""
+
+    def spelled(w, k):
+        if k <= 0:
+            return w
+        return spelled(w + "a", k - 1) if k % 2 else spelled("b" + w, k - 2)
+
+    word = spelled("", n)
+    word = spelled("", 0)
+    return len(word) + len(spelled("", n % 5))
+
+
+PROGRAMS = [several_calls, before_and_behind, words_that_do_not_grow, loops]
 BY_NIGHT = [pytest.param(program, marks=pytest.mark.slow) for program in (parentheses, codes)]
 
 
