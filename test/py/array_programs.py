@@ -44,6 +44,8 @@ U = np.array([[1, -2, 3, 0], [4, 4, 0, 1], [2, 2, 2, 2], [5, -1, 0, 3], [0, 7, 1
 V = _RANDOM.uniform(-1.0, 1.0, (LANES, 3)).round(3)
 M = _RANDOM.uniform(-1.0, 1.0, (LANES, 3, 3)).round(3)
 """The examples: one row of each array."""
+MEANINGLESS = ("item assignment", "out of bounds for", "Cannot cast", "not acceptable")
+"""Words of NumPy's and JAX's errors about programs that make no sense, as to write into an array of another dtype."""
 MOST_DEPTH = 2
 SMALL = 0.6
 """The share of programs of one or two features and one or two statements."""
@@ -194,7 +196,7 @@ def _plain(main: Callable[..., Any], row: int, **how: Any) -> Any:
     except SKIPPED:
         raise
     except Exception as error:  # whatever the program raises
-        if "item assignment" in str(error) or "out of bounds for" in str(error):  # no program that people would write
+        if any(words in str(error) for words in MEANINGLESS):
             raise NameError(str(error)) from error
         return error
 
