@@ -1,7 +1,8 @@
 """The emitter of a lane that has many registers, as a thread of a GPU has: arrays of few elements become registers.
 
 LLVM makes registers of an array if each access to it is at a known place. So loops over its elements are unrolled, and
-an element at a place that only the lane knows is selected from all of them, if they are very few.
+an element at a place that only the lane knows is selected from all of them, if they are very few. Only arrays of floats
+have loops unrolled for their sake: those of integers, such as texts, are mostly indexed at places that only lanes know.
 
 ::
 
@@ -22,7 +23,7 @@ from typing import Any, Final
 from hlobatch.kernels.lane import LaneEmitter
 from hlobatch.kernels.processors import Processor
 from hlobatch.kernels.text import Index
-from hlobatch.kernels.types import kind, size
+from hlobatch.kernels.types import is_float, kind, size
 from hlobatch.kernels.values import Value
 from hlobatch.typing import DType
 
@@ -62,7 +63,7 @@ class RegisterEmitter(LaneEmitter):
         found = super().address(pointer, dtype, i)
         if pointer in self._small:
             self._small.add(found)
-            self._indexed += i in self._counters
+            self._indexed += i in self._counters and is_float(dtype)
         return found
 
     def load(self, pointer: str, dtype: DType, i: Index = 0, *, within: int | None = None) -> str:
