@@ -12,6 +12,7 @@ objects are no longer operands or results of primitives, and neither are arrays 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 
 from hlobatch.analysis import machine_flow
@@ -139,21 +140,25 @@ def _inferred(program: Program, infer: Infer) -> tuple[Program, Inference]:
 
     ``if scale is None: scale = 1.0`` gives one name two types, although no read sees both. If types conflict, both
     sides of each branch decided so far are set to the side that is taken, live ranges are split again, and inference
-    starts anew. In the end, each of these branches has to be decided as it was before.
+    starts anew. In the end, each of these branches has to be decided as it was before. One that is not was decided by a
+    type that is no longer there: inference starts again without it.
     """
-    found = infer(program)
-    conflict, bent = found.conflict, dict(found.taken)
+    found, given = infer(program), program
+    conflict, bent, turned = found.conflict, dict(found.taken), set[Place]()
     while found.conflict is not None:
         before, program = program, program.map_functions(partial(_bent, taken=bent))
         if program is not before:
             found = infer(program)
-        if found.conflict is not None and found.taken.keys() <= bent.keys():
+        if other := {place for place, holds in bent.items() if found.taken.get(place, holds) != holds}:
+            turned |= other
+            bent = {place: holds for place, holds in bent.items() if place not in turned}
+            program, found = given, replace(found, conflict=conflict)
+            continue
+        if found.conflict is not None and found.taken.keys() <= bent.keys() | turned:
             found.conflict.may_grow = (*found.conflict.may_grow, *(conflict.may_grow if conflict else ()))
             found.conflict.look_on = partial(found.look_on, frozenset(bent))
             raise found.conflict
-        bent |= found.taken
-    if conflict is not None and any(found.taken.get(place, holds) != holds for place, holds in bent.items()):
-        raise conflict
+        bent |= {place: holds for place, holds in found.taken.items() if place not in turned}
     undecided = [place for place in bent if place in found.reached and place not in found.taken]
     if conflict is not None and undecided:
         raise conflict

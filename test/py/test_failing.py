@@ -64,6 +64,16 @@ def with_finally(n):
     return log
 
 
+def none_until_a_call_that_may_raise(n):
+    found = None
+    for x in [2]:
+        found = root(n + x)
+        break
+    if found is None:
+        return -1
+    return found
+
+
 def returns_through_finally(n):
     total = 0
     try:
@@ -159,7 +169,16 @@ def by_class(n):
     return 3
 
 
-CATCHING = [caught, with_finally, returns_through_finally, divides, of_a_recursion, again, by_class]
+CATCHING = [
+    caught,
+    with_finally,
+    none_until_a_call_that_may_raise,
+    returns_through_finally,
+    divides,
+    of_a_recursion,
+    again,
+    by_class,
+]
 CATCHING += [of_a_recursion_that_raises_again, called_for_what_it_raises]
 
 
