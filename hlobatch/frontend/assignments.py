@@ -57,7 +57,10 @@ class AssignmentLowering:
         if len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
             self._assign_name(node.targets[0].id, node.value, node)
             return
-        statement = located(ast.Assign(node.targets, self.function.simple(node.value)), node)
+        value = node.value
+        if (items := self.function.as_generator(value)) is not None:  # to be unpacked
+            value = located(ast.ListComp(items.elt, items.generators), items)
+        statement = located(ast.Assign(node.targets, self.function.simple(value)), node)
         names = [name for target in node.targets for name in target_names(target)]
         self.function.primitive([statement], list(dict.fromkeys(names)), node, self.function.source.text(statement))
 

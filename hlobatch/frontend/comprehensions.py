@@ -78,6 +78,24 @@ def _stable(name: str, target: ast.expr, fresh: Callable[[str], str]) -> str:
     return f"{fresh('').rstrip('0123456789')}{AT_PLACE}{target.lineno}_{target.col_offset}_{name.lstrip('_')}"
 
 
+def in_turn(loop: ast.For, items: ast.GeneratorExp, fresh: Callable[[str], str]) -> list[ast.stmt]:
+    """A loop over the items of a generator expression, as the expression's own loops with the body inside of them.
+
+    ::
+
+        for y in (f(x) for x in xs if c(x)):          for $x in xs:
+            …                                  ==>        if c($x): y = f($x); …
+
+    So an item is computed when the loop asks for it.
+    """
+    loops, names = loops_of(items, fresh)
+    item = located(ast.Assign([loop.target], renamed(items.elt, names)), loop.target)
+    [around] = nested(loops, [item, *loop.body])
+    assert isinstance(around, ast.For)
+    around.orelse = loop.orelse
+    return [placed(located(around, loop), items)]
+
+
 def nested(
     loops: Sequence[_Loop],
     body: list[ast.stmt],

@@ -27,7 +27,7 @@ from hlobatch.frontend.comprehensions import with_items
 from hlobatch.frontend.conditions import ConditionLowering, called_on_each
 from hlobatch.frontend.differentiated import differentiates
 from hlobatch.frontend.following import Calls, called, is_generator
-from hlobatch.frontend.lazy import LAZY
+from hlobatch.frontend.lazy import LAZY, as_generator
 from hlobatch.frontend.library import changed_by, is_built_in
 from hlobatch.frontend.nested import unnamed_function
 from hlobatch.frontend.nodes import Tree, all_arguments, located, prefixes, walk
@@ -36,7 +36,7 @@ from hlobatch.frontend.places import changed
 from hlobatch.frontend.printing import PrintLowering
 from hlobatch.frontend.program_calls import CallLowering, is_starred
 from hlobatch.frontend.reductions import REDUCERS
-from hlobatch.frontend.scopes import HELPER, assigned_in_expressions, read_names, root_of, target_names
+from hlobatch.frontend.scopes import HELPER, assigned_in_expressions, read_names, root_of, target_names, with_parts
 from hlobatch.frontend.source import MISSING, Source
 from hlobatch.frontend.steps import changes_one_of, is_given
 from hlobatch.frontend.straight_line import WHOLE
@@ -56,6 +56,7 @@ _GO_OVER: Final = (
     *REDUCERS,
     sorted,
     list,
+    tuple,
     set,
     frozenset,
     dict,
@@ -109,10 +110,8 @@ class ExpressionLowering(WholeLowering):
                 return load(self.conditions.short_circuit(node), node)
             case ast.UnaryOp(op=ast.Not()):
                 return helper("__hb_not", [self.simple(self.asked(node.operand))], node)
-            case ast.Compare() if self.conditions.is_conditional(node):
-                return self.simple(self.conditions.as_conjunction(node))
-            case ast.Compare() if len(node.ops) > 1:
-                return self.conditions.chained(node)
+            case ast.Compare():
+                return self._compared(node)
             case ast.NamedExpr(target, value):
                 self.store(target.id, value, node)
                 return load(target.id, node)
@@ -120,6 +119,17 @@ class ExpressionLowering(WholeLowering):
                 return TraceTimeLowering(self).lower(node)
             case ast.Call(_, [ast.GeneratorExp() | ast.ListComp() as items, *_]):
                 return TraceTimeLowering(self).reduction(node, items)
+        return self.with_simple_children(node)
+
+    def _compared(self, node: ast.Compare) -> ast.expr:
+        if self.conditions.is_conditional(node):
+            return self.simple(self.conditions.as_conjunction(node))
+        if len(node.ops) > 1:
+            return self.conditions.chained(node)
+        [items] = node.comparators
+        one_by_one = items if isinstance(items, ast.GeneratorExp) else self.as_generator(items)
+        if isinstance(node.ops[0], (ast.In, ast.NotIn)) and one_by_one is not None:
+            return TraceTimeLowering(self).membership(located(ast.Compare(node.left, node.ops, [one_by_one]), node))
         return self.with_simple_children(node)
 
     def implicit_call(self, node: ast.AST) -> tuple[str, Sequence[ast.expr]] | None:
@@ -445,9 +455,24 @@ class ExpressionLowering(WholeLowering):
     def _with_items(self, node: Tree) -> Tree:
         """A call that goes over the items of a generator, with a comprehension of them; any other node unchanged."""
         match node:
-            case ast.Call(function, [ast.Call() as items, *_]) if self.draws(items) and self._goes_over(function):
-                return with_items(node, items)  # type: ignore[return-value]
+            case ast.Call(function, [ast.Call() as items, *others]) if self.draws(items) and self._goes_over(function):
+                if (one_by_one := self.as_generator(items)) is None:
+                    return with_items(node, items)  # type: ignore[return-value]
+                return located(ast.Call(function, [one_by_one, *others], node.keywords), node)  # type: ignore[return-value]
+            case ast.Call() | ast.List() | ast.Tuple() | ast.Set():
+                return with_parts(node, self._listed)
         return node
+
+    def _listed(self, node: Any) -> Any:
+        """``*map(f, xs)`` whose function the program calls, as ``*[f(x) for x in xs]``; any other node unchanged."""
+        if not isinstance(node, ast.Starred) or (items := self.as_generator(node.value)) is None:
+            return node
+        return located(ast.Starred(located(ast.ListComp(items.elt, items.generators), items), node.ctx), node)
+
+    def as_generator(self, items: ast.expr) -> ast.GeneratorExp | None:
+        """``map`` or ``filter`` with a function that the program calls, as a generator expression; else None."""
+        drawn = self.draws(items)
+        return as_generator(items, drawn.function) if isinstance(items, ast.Call) and drawn is not None else None
 
     def _goes_over(self, function: ast.expr) -> bool:
         """Whether a function goes over all items of its first argument at once, and keeps no iterator of them."""

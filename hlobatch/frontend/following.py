@@ -12,10 +12,11 @@ variable or is a method of an object, is followed at once. Libraries are traced.
 
 from __future__ import annotations
 
+import collections
 import functools
 import inspect
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final
 
@@ -32,7 +33,8 @@ from hlobatch.frontend.effects import prints
 from hlobatch.frontend.endless import finite
 from hlobatch.frontend.files import is_users
 from hlobatch.frontend.lane_numbers import differs
-from hlobatch.frontend.library import check_grows, standing_in
+from hlobatch.frontend.lazy import LAZY
+from hlobatch.frontend.library import changes_around, check_grows, refusal_to_change, standing_in
 from hlobatch.frontend.nested import Closure, Template
 from hlobatch.frontend.starred import is_spread, received, refusal
 from hlobatch.frontend.traced_functions import as_meant
@@ -168,9 +170,15 @@ def follow(site: Site, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         check_grows(function, own, inside)
         assert target is not None
         others = tuple(i for i, (value, given) in enumerate(zip(inside, args, strict=True)) if value is not given)
-        raise Learned(site, replace(target, contents=others))
-    if target is None or standing_for(function) is not None:
-        return call(function, *args, **kwargs)
+        raise Learned(site, _in_turn(function, args) or replace(target, contents=others))
+    if standing_for(function) is not None:
+        assert target is not None
+        return _calling(function, args, kwargs, lambda: Learned(site, _in_turn(function, args) or target))
+    if target is None:
+        own = standing_for(getattr(type(getattr(function, "__self__", None)), getattr(function, "__name__", ""), None))
+        if own is None:
+            return call(function, *args, **kwargs)
+        return _calling(function, args, kwargs, lambda: refusal_to_change(function, own, args))
     if target.receiver in MAKE:
         return _made(site, target, function, args, kwargs)
     if (
@@ -185,6 +193,62 @@ def follow(site: Site, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         return drawn(site, target, function, args, kwargs)
     with in_trial():
         return _traced_call(site, target, function, args, kwargs)
+
+
+def _calling(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], otherwise: Callable[[], Exception]) -> Any:
+    """The value of a call of a library function, which may call functions among its arguments, such as a sort key.
+
+    Args:
+        function: The library function.
+        args: Its arguments.
+        kwargs: Its keyword arguments.
+        otherwise: The exception to raise if the program has to call one of these functions, and so cannot leave the
+            call to the library.
+    """
+    given = _of_users((*args, *kwargs.values()))
+    if any(isinstance(value, Closure) and value.template.is_followed for value in given):
+        if _in_turn(function, args) is None:
+            _check_keep(function, given)
+        raise otherwise()
+    if not given:
+        return call(function, *args, **kwargs)
+    known = [part for value in (*args, *kwargs.values()) for part in parts(value)]
+    with in_trial():
+        try:
+            result = call(function, *args, **kwargs)
+            if isinstance(result, Iterator) and not any(isinstance(value, Iterator) for value in args):
+                collections.deque(result, maxlen=0)  # calls the function for each item
+                has_changed(known)  # undoes the changes, which are made once more where the items are used
+                result = call(function, *args, **kwargs)
+        except Learned:
+            raise
+        except Exception as error:
+            if not _is_of_lanes(error):
+                raise
+            has_changed(known)  # undoes the changes
+            raise otherwise() from error
+    return result
+
+
+def _in_turn(function: Any, args: Sequence[Any]) -> Calls | None:
+    """The generator that calls a function of the user's as the items of ``map`` and the like are used; else None."""
+    own = LAZY.get(function) if isinstance(function, Hashable) else None
+    if own is None or len(args) != len(inspect.signature(own).parameters) or not _of_users(args):
+        return None
+    return Calls(own)
+
+
+def _check_keep(function: Any, given: Sequence[Any]) -> None:
+    """Refuse inner functions that change variables around them, for a library function that would call them."""
+    for value in given:
+        if isinstance(value, Closure) and value.template.changed:
+            template = value.template
+            raise changes_around(template.source.node.name, template.changed[0], function.__name__)
+
+
+def _of_users(values: Iterable[Any]) -> list[Any]:
+    """The functions of the user's among values."""
+    return [value for value in values if isinstance(value, Closure) or called(value) is not None]
 
 
 def _held_by(function: Any) -> Any:

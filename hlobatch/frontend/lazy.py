@@ -5,9 +5,12 @@ A list of the items would not do: the generator may have no end, or take turns w
 
 from __future__ import annotations
 
+import ast
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
+
+from hlobatch.frontend.nodes import located
 
 
 def _enumerate(items: Iterable[Any], start: int = 0) -> Iterator[Any]:
@@ -54,3 +57,25 @@ LAZY: Final[Mapping[Any, Callable[..., Iterator[Any]]]] = {
     map: _map,
 }
 """The generators, by the functions of Python that they stand for."""
+
+
+def as_generator(node: ast.Call, drawn: Any) -> ast.GeneratorExp | None:
+    """``map(f, xs)`` as ``(f(x) for x in xs)``, and ``filter(f, xs)`` as ``(x for x in xs if f(x))``; else None.
+
+    Args:
+        node: The call.
+        drawn: The generator in ``LAZY`` that it stands for.
+    """
+    if drawn not in (_map, _filter) or len(node.args) != 2 or node.keywords:
+        return None
+    function, items = node.args
+    name = "_hb_item"
+    item = located(ast.Name(name, ast.Load()), function)
+    target = located(ast.Name(name, ast.Store()), function)
+    call = located(ast.Call(function, [item], []), function)
+    conditions: list[ast.expr] = [] if drawn is _map else [call]
+    made = ast.GeneratorExp(call if drawn is _map else item, [ast.comprehension(target, items, conditions, 0)])
+    # A place of its own, from the function to the items: facts about calls at the others are not of its loop.
+    made.lineno, made.col_offset = function.lineno, function.col_offset
+    made.end_lineno, made.end_col_offset = items.end_lineno, items.end_col_offset
+    return made

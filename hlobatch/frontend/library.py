@@ -41,6 +41,8 @@ def standing_in(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -
         return own if differs(args, kwargs) else None
     if own.__name__ == "sorted":
         return own if _is_of_a_list(args) else None
+    if own.__name__ in ("min", "max"):
+        return None  # items of any number have ranks; only a key may have to be called by the program
     if own.__name__ == "sum":
         return own if args and isinstance(args[0], GrowingList) and not _are_numbers(args[0]) else None
     if function is itertools.groupby and any(isinstance(part, jax.Array) for part in parts(args[:1])):
@@ -145,16 +147,45 @@ def check_grows(called: Any, own: types.FunctionType, args: Sequence[Any]) -> No
     """
     if not is_of_prelude(own.__code__.co_filename):
         return  # a registered function is checked like any of the user's
-    is_method = isinstance(called, (types.MethodType, types.BuiltinMethodType)) and standing_for(called) is None
-    for name, value in zip(_parameters(own), (called.__self__, *args) if is_method else args, strict=False):
+    for name, value in _given(called, own, args):
         if name in changed_in(own) and not isinstance(value, Growing):
-            error = BatchTypeError(
-                f"a {name} is a list, and this is a {type(value).__name__!r}",
-                help=f"make it one: `{name} = list(items)`.",
-            )
-            if type(value) in KINDS:
-                error.about = places_of(value) or type(value)
-            raise error
+            raise _has_to_grow(name, value)
+
+
+def refusal_to_change(called: Any, own: types.FunctionType, args: Sequence[Any]) -> BatchTypeError:
+    """The error for a method of a container of a known length that the prelude has to change in place.
+
+    Args:
+        called: The method.
+        own: The prelude's method, which changes its object.
+        args: Its positional arguments.
+    """
+    name, value = next(iter(_given(called, own, args)))
+    return _has_to_grow(name, value)
+
+
+def _given(called: Any, own: types.FunctionType, args: Sequence[Any]) -> Iterator[tuple[str, Any]]:
+    """The parameters of a function of the prelude, each with its argument."""
+    is_method = isinstance(called, (types.MethodType, types.BuiltinMethodType)) and standing_for(called) is None
+    return zip(_parameters(own), (called.__self__, *args) if is_method else args, strict=False)
+
+
+def _has_to_grow(name: str, value: Any) -> BatchTypeError:
+    error = BatchTypeError(
+        f"a {name} is a list, and this is a {type(value).__name__!r}",
+        help=f"make it one: `{name} = list(items)`.",
+    )
+    if type(value) in KINDS:
+        error.about = places_of(value) or type(value)
+    return error
+
+
+def changes_around(name: str, changed: str, called_by: str) -> UnsupportedSyntaxError:
+    """The error for an inner function that changes a variable around it, and that a library function calls."""
+    return UnsupportedSyntaxError(
+        f"{name!r} changes {changed!r} around it, and is called by {called_by!r}",
+        help="call it by its own name, in a `for` that does what the library's function does.",
+    )
 
 
 def traced(function: Any) -> UnsupportedSyntaxError:

@@ -21,6 +21,7 @@ from hlobatch.frontend.callees import Called, Callee, changed_default
 from hlobatch.frontend.changes import GivesBack, rebinding
 from hlobatch.frontend.following import MAKE, Calls
 from hlobatch.frontend.guesses import Expected, tried
+from hlobatch.frontend.library import changes_around
 from hlobatch.frontend.nested import Default
 from hlobatch.frontend.nodes import located, with_fields
 from hlobatch.frontend.operands import operands_of, with_operands
@@ -122,6 +123,8 @@ class CallLowering:
         A call that is made by a guess is also traced with these arguments, to test the guess.
         """
         values = {name: self._argument(value, node) for name, value in bound.items()}
+        if callee.source.is_of_prelude:
+            values = {name: self._listed(value) for name, value in values.items()}
         written = sorted(values, key=lambda name: (values[name].lineno, values[name].col_offset))
         evaluated = self.function.evaluated_in_order([*(values[name] for name in written), *captured])
         for name, value in zip(written, evaluated, strict=False):
@@ -219,6 +222,10 @@ class CallLowering:
                 raise error.with_note(Note("it is defined here", callee.source.definition))
 
     def _outside(self, callee: Callee, parameter: str, root: ast.Name, node: ast.Call) -> UnsupportedSyntaxError:
+        source = self.function.source
+        if source.is_of_prelude:
+            error = changes_around(callee.source.node.name, root.id, source.node.name)
+            return error.at(self.function.location(node))
         return UnsupportedSyntaxError(
             f"{callee.source.node.name!r} changes its argument {parameter!r} in place, which is {root.id!r}, "
             "outside of the function, once for all lanes and turns",
@@ -250,6 +257,20 @@ class CallLowering:
         if isinstance(value, ast.Lambda) and self.function.name_of(value) is None:
             return self.function.closure_of(value)
         return value
+
+    def _listed(self, value: ast.expr) -> ast.expr:
+        """An argument of a library function: a list in place of a view or an iterator, which no variable can hold."""
+        match value:
+            case ast.Call(ast.Attribute(_, "items" | "keys" | "values"), [], []):
+                is_view = True
+            case ast.Call():
+                is_view = iterators.is_iterator(value, self.function.source, self.function.local)
+                is_view = is_view and not self.function.called(value) and not self.function.draws(value)
+            case ast.Tuple(parts, ast.Load()):
+                return located(ast.Tuple([self._listed(part) for part in parts], ast.Load()), value)
+            case _:
+                is_view = False
+        return helper("__hb_listed", [self.function.constant((True,)), value], value) if is_view else value
 
     def _copy(self, callee: Callee, node: ast.Call) -> Callee:
         """The copy of a function that a call needs; a recursive call stays in its copy unless a fact says otherwise."""

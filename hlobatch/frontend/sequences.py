@@ -15,7 +15,7 @@ import dataclasses
 import enum
 import operator
 import types
-from collections.abc import Callable, Iterable, Mapping, Sequence, ValuesView
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, ValuesView
 from collections.abc import Set as AbstractSet
 from functools import partial
 from typing import Any, Final
@@ -27,6 +27,7 @@ from hlobatch._jax import is_tracer
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend import comparisons
 from hlobatch.frontend.builtins import is_array, truth
+from hlobatch.frontend.endless import finite
 from hlobatch.frontend.files import is_users, lines_of
 from hlobatch.frontend.lane_numbers import as_bool, differs
 from hlobatch.frontend.lane_ranges import in_range
@@ -198,6 +199,8 @@ def negated(value: Any) -> Any:
 
 def contains(container: Any, item: Any) -> Any:
     """``item in container``."""
+    if isinstance(container, Iterator):
+        container = list(finite(container, differs))
     container, item = as_texts((container, item))
     if isinstance(container, Choice) or (isinstance(item, Choice) and not isinstance(container, Growing)):
         return for_each(contains, container, item)

@@ -73,6 +73,7 @@ class StraightLineLowering(abc.ABC):
         self.blocks = BlockBuilder()
         self.path: tuple[int, ...] = ()
         self.drawn: tuple[Any, ...] = ()  # the generators whose statements are being lowered, the innermost last
+        self.kept_functions = set[str]()  # temporaries that hold inner functions
         self.in_turns = set[Site]()  # calls of generators whose loops may change what the generator reads
         self.changed_in_place = set[str]()
         self.copies = 1  # of the statement that is being lowered, for kinds of objects
@@ -264,7 +265,7 @@ class StraightLineLowering(abc.ABC):
         """Straight-line code in which calls that may be of the user's functions are given their sites.
 
         Such calls go through ``following.follow``. Python's built-in functions do not if they are called for each item,
-        or later, as in a lambda: there they are traced.
+        or later, as in a lambda: there they are traced, unless they are given a function of the user's.
         """
         is_whole = is_whole or isinstance(node, WHOLE)
         new = with_parts(node, functools.partial(self._with_sites, is_whole=is_whole))
@@ -276,13 +277,26 @@ class StraightLineLowering(abc.ABC):
         if not self.may_be_followed(node):
             return new
         is_whole = is_whole or any(isinstance(argument, Comprehension) for argument in node.args)
-        if is_whole and is_built_in(self.static_value(node.func)):
+        is_traced = is_built_in(self.static_value(node.func)) and not self._gives_function(node)
+        if is_whole and is_traced:
             return new
         site = located(self.constant(self.site(node)), node)
         name = "__hb_follow" if self.callees.follows else "__hb_see"
         name = "__hb_follow_in_turns" if self.callees.follows and self.site(node) in self.in_turns else name
         function = load(name, node)
         return located(ast.Call(function, [site, new.func, *spread(new.args)], new.keywords), node)
+
+    def _gives_function(self, node: ast.Call) -> bool:
+        """Whether an argument of a call is a function of the user's."""
+        for value in (*node.args, *(keyword.value for keyword in node.keywords)):
+            if isinstance(value, ast.Lambda) or (
+                isinstance(value, ast.Name) and (value.id in self.scope or value.id in self.kept_functions)
+            ):
+                return True
+            known = self.static_value(value)
+            if isinstance(known, types.FunctionType) and called(known) is not None:
+                return True
+        return False
 
     def may_be_followed(self, node: ast.Call) -> bool:
         if isinstance(node.func, ast.Name) and node.func.id.startswith(HELPER):

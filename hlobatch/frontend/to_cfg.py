@@ -30,6 +30,7 @@ from hlobatch.frontend.assignments import AssignmentLowering, outside
 from hlobatch.frontend.by_kind import for_each_kind
 from hlobatch.frontend.callees import BATCH_MARK, Callee, is_sync
 from hlobatch.frontend.changes import objects_changed
+from hlobatch.frontend.comprehensions import in_turn
 from hlobatch.frontend.conditions import called_on_each
 from hlobatch.frontend.effects import has_host_do, speaks
 from hlobatch.frontend.endless_loops import as_while
@@ -49,6 +50,7 @@ from hlobatch.frontend.scopes import root_of, with_parts
 from hlobatch.frontend.source import MISSING
 from hlobatch.frontend.support import INSTEAD_OF_LOGGING, instead_of_effect, refusal
 from hlobatch.frontend.syntax import helper, literal, load
+from hlobatch.frontend.trace_time import TraceTimeLowering
 from hlobatch.frontend.try_statements import TryLowering
 from hlobatch.frontend.whole_function import Loop
 from hlobatch.ir.ops import HALT
@@ -421,11 +423,25 @@ class FunctionLowering(FailingLowering):
         if (endless := as_while(node, self.static_value, self.temporary)) is not None:
             self.statements(endless)
             return
+        if isinstance(node.iter, ast.GeneratorExp) and TraceTimeLowering(self).calls_in(node.iter):
+            self._one_by_one(node, node.iter)
+            return
         own = self.callees.facts.of(Iterates, self.site(node.iter))
         if calls := self.draws(node.iter) if own is None else Calls(own.function, "itself"):
             GeneratorLoop(self, node, calls).lower()
         else:
             ForLowering(self, by_place.of_items(self, node)).lower()
+
+    def _one_by_one(self, node: ast.For, items: ast.GeneratorExp) -> None:
+        """Lower a loop over a generator expression in which the program makes a call: each item is computed in turn."""
+        breaks = any(isinstance(part, ast.Break) for statement in node.body for part in ast.walk(statement))
+        if len(items.generators) > 1 and (node.orelse or breaks):
+            raise UnsupportedSyntaxError(
+                "a loop that is left early goes over a generator expression of several `for`",
+                self.location(items),
+                help="write its `for` loops as statements.",
+            )
+        self.statements(in_turn(node, items, self.temporary))
 
     @statement.register
     def _once(self, node: Once) -> None:

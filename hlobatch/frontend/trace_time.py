@@ -4,6 +4,7 @@
 
     [x * 2 for x in xs]          stays a comprehension, in the code of one primitive
     [f(x) for x in xs]           a loop, if ``f`` is a function of the program (``comprehensions.py``)
+    max(xs, key=lambda x: f(x))  the lambda is a function of the program, too
     any(f(x) for x in xs)        a loop that is left early (``reductions.py``)
 """
 
@@ -39,7 +40,7 @@ class TraceTimeLowering:
             return self.function.with_simple_children(node)
         site = self.function.site(items)
         draws = any(isinstance(part, ast.Call) and self.function.draws(part) for part in ast.walk(items))
-        calls = draws or any(self._calls(part) for part in ast.walk(items))
+        calls = draws or self.calls_in(items)
         differs = self.function.callees.facts.of(Looped, site) is not None
         is_many = any(self._goes_over_many(generator.iter) for generator in items.generators)
         if not calls and not differs and not is_many and not assigns:
@@ -52,6 +53,23 @@ class TraceTimeLowering:
             as_reduction(name, items, given, result, self.function.temporary, may_be_empty=may_be_empty)
         )
         return load(result, node)
+
+    def membership(self, node: ast.Compare) -> ast.expr:
+        """``x in (f(y) for y in ys)``: a loop that ends at the first equal item, if the program makes a call in it."""
+        [items], [operator] = node.comparators, node.ops
+        assert isinstance(items, ast.GeneratorExp)
+        if not self.calls_in(items) or any(assigned_in_expressions(items)):
+            return self.function.with_simple_children(node)
+        value = load(self.function.as_variable(self.function.simple(node.left), node.left), node.left)
+        is_equal = located(ast.Compare(value, [ast.Eq()], [items.elt]), items.elt)
+        equal = located(ast.GeneratorExp(is_equal, items.generators), items)
+        found = self.function.temporary()
+        self.function.statements(as_reduction("any", equal, {}, found, self.function.temporary, may_be_empty=True))
+        return helper("__hb_not", [load(found, node)], node) if isinstance(operator, ast.NotIn) else load(found, node)
+
+    def calls_in(self, node: ast.expr) -> bool:
+        """Whether the program makes a call for a part of an expression."""
+        return any(self._calls(part) for part in ast.walk(node))
 
     def _calls(self, node: ast.AST) -> bool:
         """Whether the program makes a call for an expression: of a function of its, or of a method of an operator."""
@@ -96,8 +114,9 @@ class TraceTimeLowering:
             case ast.List(elts) | ast.Tuple(elts):
                 return any(not isinstance(part, ast.Starred) for part in elts)
             case ast.Call(function, [*bounds], []) if self.function.static_value(function) is range:
-                known = [bound.value for bound in bounds if isinstance(bound, ast.Constant)]
-                return len(known) == len(bounds) and all(type(bound) is int for bound in known) and bool(range(*known))
+                values = [bound.value for bound in bounds if isinstance(bound, ast.Constant)]
+                whole = [value for value in values if isinstance(value, int)]
+                return len(whole) == len(bounds) and bool(range(*whole))
         known = self.function.static_value(items)
         return isinstance(known, (list, tuple, str, range)) and bool(known)
 
@@ -135,13 +154,7 @@ class TraceTimeLowering:
             if isinstance(child, ast.Call) and self.function.draws(child) and not isinstance(node, ast.Lambda):
                 return self._written_out(node, grows=True)
             if self._calls(child):
-                if not isinstance(node, ast.Lambda):
-                    return self._written_out(node)
-                raise UnsupportedSyntaxError(
-                    "a function with branches of its own is called inside a lambda",
-                    self.function.location(child),
-                    help="give the lambda a name, or call it in a loop or in a statement of its own.",
-                )
+                return self.function.closure_of(node) if isinstance(node, ast.Lambda) else self._written_out(node)
         if not isinstance(node, ast.Lambda) and self.function.callees.facts.has(GoesOver):
             node, site = self._with_rows_computed(node), self.function.site(node)
             if self.function.callees.facts.of(Looped, site) is not None:
@@ -155,6 +168,7 @@ class TraceTimeLowering:
             name: self.function.as_variable(self.function.closure(self.function.scope[name], node), node)
             for name in reads
         }
+        self.function.kept_functions.update(kept.values())
         return renamed(node, kept)
 
     def _in_any_order(self, node: Any) -> Any:

@@ -1,8 +1,7 @@
 """The emitter of a lane that has many registers, as a thread of a GPU has: arrays of few elements become registers.
 
 LLVM makes registers of an array if each access to it is at a known place. So loops over its elements are unrolled, and
-an element at a place that only the lane knows is selected from all of them, if they are very few. Only arrays of floats
-have loops unrolled for their sake: those of integers, such as texts, are mostly indexed at places that only lanes know.
+an element at a place that only the lane knows is selected from all of them, if they are very few.
 
 ::
 
@@ -23,7 +22,7 @@ from typing import Any, Final
 from hlobatch.kernels.lane import LaneEmitter
 from hlobatch.kernels.processors import Processor
 from hlobatch.kernels.text import Index
-from hlobatch.kernels.types import is_float, kind, size
+from hlobatch.kernels.types import kind, size
 from hlobatch.kernels.values import Value
 from hlobatch.typing import DType
 
@@ -63,7 +62,7 @@ class RegisterEmitter(LaneEmitter):
         found = super().address(pointer, dtype, i)
         if pointer in self._small:
             self._small.add(found)
-            self._indexed += i in self._counters and is_float(dtype)
+            self._indexed += i in self._counters
         return found
 
     def load(self, pointer: str, dtype: DType, i: Index = 0, *, within: int | None = None) -> str:

@@ -11,6 +11,8 @@ from __future__ import annotations
 import builtins
 from typing import Any
 
+_NONE: Any = object()
+
 
 class list(builtins.list):  # type: ignore[type-arg]
     def sort(self, *, key: Any = None, reverse: Any = False) -> None:
@@ -39,14 +41,32 @@ def filter(function: Any, iterable: Any, /) -> Any:
 
 
 def map(function: Any, iterable: Any, /, *iterables: Any) -> Any:
-    made: Any = []
     if len(iterables) == 0:
-        for item in iterable:
-            made.append(function(item))
-    else:
-        for items in zip(iterable, *iterables):
-            made.append(function(*items))
-    return made
+        return [function(item) for item in iterable]
+    return [function(*items) for items in zip(iterable, *iterables)]  # as Python has it
+
+
+def max(*args: Any, key: Any = None, default: Any = _NONE) -> Any:
+    pairs = [(key(item), item) for item in (args[0] if len(args) == 1 else args)]
+    if len(pairs) > 0:
+        return builtins.max(pairs, key=_rank)[1]
+    if default is _NONE:
+        raise ValueError("max() arg is an empty sequence")
+    return default
+
+
+def min(*args: Any, key: Any = None, default: Any = _NONE) -> Any:
+    pairs = [(key(item), item) for item in (args[0] if len(args) == 1 else args)]
+    if len(pairs) > 0:
+        return builtins.min(pairs, key=_rank)[1]
+    if default is _NONE:
+        raise ValueError("min() arg is an empty sequence")
+    return default
+
+
+def _rank(pair: Any) -> Any:
+    """The rank of an item in a pair of both."""
+    return pair[0]
 
 
 def zip(*iterables: Any, strict: Any = False) -> Any:
@@ -55,15 +75,15 @@ def zip(*iterables: Any, strict: Any = False) -> Any:
         return _transposed(rows)
     columns = [builtins.list(iterable) for iterable in iterables]
     lengths = [len(column) for column in columns]
-    if strict and min(lengths) != max(lengths):
+    if strict and builtins.min(lengths) != builtins.max(lengths):
         raise ValueError("zip() has arguments of several lengths")
-    return [tuple(column[at] for column in columns) for at in range(min(lengths, default=0))]
+    return [tuple(column[at] for column in columns) for at in range(builtins.min(lengths, default=0))]
 
 
 def _transposed(rows: Any) -> Any:
     """``zip(*rows)`` of as many rows as a list has, where that differs between lanes: lists in place of tuples."""
     columns = [builtins.list(row) for row in rows]
-    shortest = min((len(column) for column in columns), default=0)
+    shortest = builtins.min((len(column) for column in columns), default=0)
     return [[column[at] for column in columns] for at in range(shortest)]
 
 
@@ -75,6 +95,9 @@ def sum(iterable: Any, /, start: Any = 0) -> Any:
 
 
 def sorted(iterable: Any, /, *, key: Any = None, reverse: Any = False) -> Any:
+    if key is not None and key is not _rank:
+        pairs = [(key(item), item) for item in iterable]
+        return [item for _, item in builtins.sorted(pairs, key=_rank, reverse=reverse)]
     items = builtins.list(iterable)
     ranks = items if key is None else [key(item) for item in items]
     width = 1
