@@ -23,9 +23,11 @@ from typing import Any, ClassVar, Final
 import jax
 
 from hlobatch.analysis.mutation import changed, has_changed, refuse_generator
+from hlobatch.analysis.objects import reaches_value
 from hlobatch.analysis.outside import may_be_of_an_array
 from hlobatch.analysis.reach import parts
 from hlobatch.analysis.told_early import check_types
+from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.calls import call, dispatched
 from hlobatch.frontend.checkpoints import from_jax
 from hlobatch.frontend.differentiated import differentiated, differentiating, is_differentiated
@@ -188,7 +190,7 @@ def follow(site: Site, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         or prints(function.template.source.function if isinstance(function, Closure) else target.function)
         or (isinstance(function, Closure) and function.template.is_followed)
     ):
-        raise Learned(site, target)
+        raise _followed(site, target, function)
     if is_generator(target.function):
         return drawn(site, target, function, args, kwargs)
     with in_trial():
@@ -327,6 +329,7 @@ def _traced_call(site: Site, target: Calls, function: Any, args: tuple[Any, ...]
 
     Raises:
         Learned: It has to be a part of the program.
+        UnsupportedSyntaxError: It cannot be one.
     """
     check_types((args, kwargs))
     known = [part for value in (*args, *kwargs.values()) for part in parts(value)]
@@ -339,16 +342,30 @@ def _traced_call(site: Site, target: Calls, function: Any, args: tuple[Any, ...]
         if not _is_of_lanes(error):
             raise
         has_changed(known)  # undoes the changes
-        raise Learned(site, target) from error
+        raise _followed(site, target, function) from error
     if others := changed(known):
         for part in others:
             refuse_generator(part.item)
-        raise Learned(site, target)  # the function that called this one has to see the change
+        raise _followed(site, target, function)  # the function that called this one has to see the change
     if changes_chosen():
-        raise Learned(site, target)  # the chosen item has to change, too
+        raise _followed(site, target, function)  # the chosen item has to change, too
     if isinstance(function, types.MethodType) and count_of_failures() > failures:
-        raise Learned(site, target)  # the object may be half changed when it fails
+        raise _followed(site, target, function)  # the object may be half changed when it fails
     return result
+
+
+def _followed(site: Site, target: Calls, function: Any) -> Learned | UnsupportedSyntaxError:
+    """The fact that a call is one of a function of the user's, or the error for one that cannot be called by a program.
+
+    Such a function is one that Python made while code was traced, with values of the program around it.
+    """
+    if not isinstance(function, types.FunctionType) or not reaches_value(function):
+        return Learned(site, target)
+    return UnsupportedSyntaxError(
+        f"{function.__name__!r} is made as the program is built, uses values of the program, and branches on them, or "
+        "changes what it is given",
+        help="define it inside the batched function, or pass the values to it.",
+    )
 
 
 def bound(signature: inspect.Signature, function: Any, /, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
