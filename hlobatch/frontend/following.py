@@ -42,6 +42,7 @@ from hlobatch.frontend.starred import is_spread, received, refusal
 from hlobatch.frontend.traced_functions import as_meant
 from hlobatch.prelude import is_of_prelude, standing_for
 from hlobatch.prelude.bases import Content
+from hlobatch.prelude.builtins import sorted_by_ranks
 from hlobatch.prelude.jax import slopes
 from hlobatch.values import own_containers
 from hlobatch.values.facts import Learned, Site
@@ -174,13 +175,15 @@ def follow(site: Site, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         others = tuple(i for i, (value, given) in enumerate(zip(inside, args, strict=True)) if value is not given)
         raise Learned(site, _in_turn(function, args) or replace(target, contents=others))
     if standing_for(function) is not None:
-        assert target is not None
-        return _calling(function, args, kwargs, lambda: Learned(site, _in_turn(function, args) or target))
-    if target is None:
-        own = standing_for(getattr(type(getattr(function, "__self__", None)), getattr(function, "__name__", ""), None))
-        if own is None:
-            return call(function, *args, **kwargs)
-        return _calling(function, args, kwargs, lambda: refusal_to_change(function, own, args))
+        made = Calls(sorted_by_ranks) if function is sorted else target
+        assert made is not None
+        return _calling(function, args, kwargs, lambda: Learned(site, _in_turn(function, args) or made))
+    if target is None and isinstance(function, types.BuiltinMethodType):
+        own = standing_for(getattr(type(function.__self__), function.__name__, None))
+        if own is not None:
+            return _calling(function, args, kwargs, lambda: refusal_to_change(function, own, args))
+    if target is None or (isinstance(function, functools.partial) and standing_for(function.func) is not None):
+        return call(function, *args, **kwargs)
     if target.receiver in MAKE:
         return _made(site, target, function, args, kwargs)
     if (

@@ -276,9 +276,9 @@ class StraightLineLowering(abc.ABC):
             return located(ast.Call(function, [new.func, *new.args], new.keywords), node)
         if not self.may_be_followed(node):
             return new
-        is_whole = is_whole or any(isinstance(argument, Comprehension) for argument in node.args)
-        is_traced = is_built_in(self.static_value(node.func)) and not self._gives_function(node)
-        if is_whole and is_traced:
+        goes_over = any(isinstance(argument, Comprehension) for argument in node.args)
+        is_traced = goes_over or (is_whole and not self._gives_function(node))
+        if is_traced and is_built_in(self.static_value(node.func)):
             return new
         site = located(self.constant(self.site(node)), node)
         name = "__hb_follow" if self.callees.follows else "__hb_see"

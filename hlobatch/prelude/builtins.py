@@ -47,7 +47,8 @@ def map(function: Any, iterable: Any, /, *iterables: Any) -> Any:
 
 
 def max(*args: Any, key: Any = None, default: Any = _NONE) -> Any:
-    pairs = [(key(item), item) for item in (args[0] if len(args) == 1 else args)]
+    items = args[0] if len(args) == 1 else args
+    pairs = [(item if key is None else key(item), item) for item in items]
     if len(pairs) > 0:
         return builtins.max(pairs, key=_rank)[1]
     if default is _NONE:
@@ -56,12 +57,19 @@ def max(*args: Any, key: Any = None, default: Any = _NONE) -> Any:
 
 
 def min(*args: Any, key: Any = None, default: Any = _NONE) -> Any:
-    pairs = [(key(item), item) for item in (args[0] if len(args) == 1 else args)]
+    items = args[0] if len(args) == 1 else args
+    pairs = [(item if key is None else key(item), item) for item in items]
     if len(pairs) > 0:
         return builtins.min(pairs, key=_rank)[1]
     if default is _NONE:
         raise ValueError("min() arg is an empty sequence")
     return default
+
+
+def sorted_by_ranks(iterable: Any, /, *, key: Any, reverse: Any = False) -> Any:
+    """``sorted``, of as many items as all lanes have, by a key that the program calls."""
+    pairs = [(key(item), item) for item in iterable]
+    return [item for _, item in builtins.sorted(pairs, key=_rank, reverse=reverse)]
 
 
 def _rank(pair: Any) -> Any:
@@ -95,9 +103,6 @@ def sum(iterable: Any, /, start: Any = 0) -> Any:
 
 
 def sorted(iterable: Any, /, *, key: Any = None, reverse: Any = False) -> Any:
-    if key is not None and key is not _rank:
-        pairs = [(key(item), item) for item in iterable]
-        return [item for _, item in builtins.sorted(pairs, key=_rank, reverse=reverse)]
     items = builtins.list(iterable)
     ranks = items if key is None else [key(item) for item in items]
     width = 1

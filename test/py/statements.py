@@ -980,15 +980,15 @@ d = inner(c)
 r = (c, d)
 ---
 r = Point(n, x) == Point(2, 2.5)
+---
+r = max(v.tolist(), key=step_down)
+---
+r = list(map(step_up, [n, k]))
 """
 
 REFUSED = """
 f = step_up if b else step_down
 r = f(n)
----
-r = max(v.tolist(), key=step_down)
----
-r = list(map(step_up, [n, k]))
 """
 """Statements that are refused in every position. The list only shrinks."""
 

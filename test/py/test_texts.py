@@ -318,7 +318,6 @@ f"{n:{n}}"
 repr(str(n))
 str(n) is str(n)
 hash(str(n))
-tuple(str(n))
 str(n).translate({})
 str(n).splitlines()
 float(str(n))

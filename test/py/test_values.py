@@ -18,10 +18,12 @@ import hlobatch as hb
 from hlobatch.frontend.builtins import truth
 from hlobatch.frontend.lane_ranges import LaneRange
 from hlobatch.ir.boxed import Boxed, in_python
+from hlobatch.ir.growing import KINDS
 from hlobatch.ir.maybe import Maybe
 from hlobatch.ir.types import Type
 from hlobatch.ir.value import Collection, Value, is_value
-from hlobatch.values.growing_kinds import KINDS, growing
+from hlobatch.values.growing_kinds import growing
+from hlobatch.values.growing_tuples import GrowingTuple
 from hlobatch.values.identity import mutable_parts
 from hlobatch.values.kinds import Kinds
 from hlobatch.values.leaf_types import leaf_type
@@ -64,6 +66,7 @@ SAMPLES: list[tuple[Value, Any]] = [
     (LaneText.of("ab"), "ab"),
     (growing([1, 2]), [1, 2]),
     (growing([(1, 2.0)]), [(1, 2.0)]),
+    (GrowingTuple.of((1, 2)), (1, 2)),
     (growing(collections.deque([1, 2])), collections.deque([1, 2])),
     (growing({3}), {3}),
     (growing({1: 2}), {1: 2}),
@@ -174,8 +177,7 @@ def test_a_collection_has_the_items_that_pythons_has(value: Collection, python: 
     assert not value.contains(other)
     if isinstance(python, dict):
         assert all(value.item(key) == python[key] for key in python)
-        with pytest.raises(hb.UnsupportedSyntaxError, match="is compared"):
-            value.equals(python)
+        assert value.equals(python)
         return
     assert value.equals(python)
     assert not value.equals({*items, 7} if isinstance(python, set) else range(9))
