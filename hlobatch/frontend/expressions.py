@@ -91,6 +91,8 @@ class ExpressionLowering(WholeLowering):
         if self.is_simple(node):
             return node
         node = called_on_each(self._with_items(node))
+        if isinstance(node, ast.Call) and node.args and self._goes_over(node.func, to_the_end=True):
+            self.used_up.add(self.site(node.args[0]))
         special = self.implicit_call(node)
         return self._with_control(node) if special is None else self.as_method_call(node, *special)
 
@@ -474,12 +476,17 @@ class ExpressionLowering(WholeLowering):
         drawn = self.draws(items)
         return as_generator(items, drawn.function) if isinstance(items, ast.Call) and drawn is not None else None
 
-    def _goes_over(self, function: ast.expr) -> bool:
-        """Whether a function goes over all items of its first argument at once, and keeps no iterator of them."""
+    def _goes_over(self, function: ast.expr, *, to_the_end: bool = False) -> bool:
+        """Whether a function goes over the items of its first argument at once, and keeps no iterator of them.
+
+        Args:
+            function: The function.
+            to_the_end: Whether it has to go over all of them.
+        """
         value = self.static_value(function)
         if value is MISSING and isinstance(function, ast.Attribute):
             return function.attr in _TAKE_ITEMS
-        return any(value is known for known in _GO_OVER)
+        return any(value is known for known in _GO_OVER) and not (to_the_end and value in (any, all, next))
 
     def _without_value(self, node: ast.expr) -> UnsupportedSyntaxError | None:
         """The error for an expression that has no value of its own; None for any other."""

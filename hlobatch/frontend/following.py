@@ -175,9 +175,8 @@ def follow(site: Site, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         others = tuple(i for i, (value, given) in enumerate(zip(inside, args, strict=True)) if value is not given)
         raise Learned(site, _in_turn(function, args) or replace(target, contents=others))
     if standing_for(function) is not None:
-        made = Calls(sorted_by_ranks) if function is sorted else target
-        assert made is not None
-        return _calling(function, args, kwargs, lambda: Learned(site, _in_turn(function, args) or made))
+        otherwise = _in_turn(function, args) or (Calls(sorted_by_ranks) if function is sorted else target)
+        return _calling(function, args, kwargs, lambda: Learned(site, otherwise))
     if target is None and isinstance(function, types.BuiltinMethodType):
         own = standing_for(getattr(type(function.__self__), function.__name__, None))
         if own is not None:

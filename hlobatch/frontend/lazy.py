@@ -8,9 +8,12 @@ from __future__ import annotations
 import ast
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from hlobatch.frontend.nodes import located
+from hlobatch.prelude import builtins
+from hlobatch.prelude import itertools as stand_ins
 
 
 def _enumerate(items: Iterable[Any], start: int = 0) -> Iterator[Any]:
@@ -57,6 +60,21 @@ LAZY: Final[Mapping[Any, Callable[..., Iterator[Any]]]] = {
     map: _map,
 }
 """The generators, by the functions of Python that they stand for."""
+
+
+AT_ONCE: Final = frozenset(
+    {
+        *(builtins.filter, builtins.map, stand_ins.accumulate, stand_ins.dropwhile, stand_ins.filterfalse),
+        *(stand_ins.groupby, stand_ins.starmap, stand_ins.takewhile),
+    }
+)
+"""Functions of the prelude that compute all items at once, by a function that they are given, where Python computes
+each as it is used."""
+
+
+@dataclass(frozen=True, slots=True)
+class ItemsRaise:
+    """The fact that a function of the user's, which one of ``AT_ONCE`` calls for each item, may raise."""
 
 
 def as_generator(node: ast.Call, drawn: Any) -> ast.GeneratorExp | None:

@@ -21,6 +21,7 @@ from hlobatch.frontend.callees import Called, Callee, changed_default
 from hlobatch.frontend.changes import GivesBack, rebinding
 from hlobatch.frontend.following import MAKE, Calls
 from hlobatch.frontend.guesses import Expected, tried
+from hlobatch.frontend.lazy import AT_ONCE, ItemsRaise
 from hlobatch.frontend.library import changes_around
 from hlobatch.frontend.nested import Default
 from hlobatch.frontend.nodes import located, with_fields
@@ -68,6 +69,7 @@ class CallLowering:
         for name, place in changed:
             if place is not None:
                 self._put_back(place, name, node)
+        self._check_used_up(callee, node)
         if callee.raises:
             self.function.after_call(node, callee)
         if received != result:
@@ -101,6 +103,25 @@ class CallLowering:
         self.lower(inner, replace(called, receiver=""), self.function.temporary())
         self.function.assign(result, load(made, node), node)
         return result
+
+    def _check_used_up(self, callee: Callee, node: ast.Call) -> None:
+        """Refuse an iterator whose items are computed at once and may raise, if not all of them may be used.
+
+        Raises:
+            Learned: The call is one of these items.
+        """
+        own, facts = self.function.callee, self.function.callees.facts
+        if callee.raises and not callee.source.is_of_prelude and own.source.function in AT_ONCE:
+            if facts.of(ItemsRaise, of_function(own.key)) is None:
+                raise Learned(of_function(own.key), ItemsRaise())
+        elif callee.source.function in AT_ONCE and facts.of(ItemsRaise, of_function(callee.key)) is not None:
+            if self.function.site(node) in self.function.used_up:
+                return
+            raise UnsupportedSyntaxError(
+                f"{self.function.source.text(node.func)!r} calls what may raise, for items that may not be used",
+                self.function.location(node),
+                help="make a list of all items, as in `list(…)`, or write a `for` that makes the calls.",
+            )
 
     def _put_back(self, place: ast.expr, name: str, node: ast.Call) -> None:
         """Store the callee's new value of an item or attribute that was an argument."""

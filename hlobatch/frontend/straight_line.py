@@ -73,6 +73,7 @@ class StraightLineLowering(abc.ABC):
         self.blocks = BlockBuilder()
         self.path: tuple[int, ...] = ()
         self.drawn: tuple[Any, ...] = ()  # the generators whose statements are being lowered, the innermost last
+        self.used_up = set[Site]()  # iterators that are gone over to their ends where they are made
         self.kept_functions = set[str]()  # temporaries that hold inner functions
         self.in_turns = set[Site]()  # calls of generators whose loops may change what the generator reads
         self.changed_in_place = set[str]()
