@@ -17,4 +17,4 @@ def f(a, b):
 # SIZE: {{^}}error: the batch of a has size 8, but that of b has size 7
 # SCALAR: {{^}}error: b is a scalar, but a batch with axis 0 is needed
 # STRING: {{^}}error: b is 'fast', a str, not an array
-# STRING: help: name the parameter in static_argnames
+# STRING: help: {{.*}}name the parameter in static_argnames
