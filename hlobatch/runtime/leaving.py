@@ -81,6 +81,8 @@ def may_stay(function: F) -> F:
 @atexit.register
 def _leave() -> None:
     _has_begun.set()
+    shown = sys.unraisablehook
+    sys.unraisablehook = lambda lost: None if lost.exc_type is SystemExit else shown(lost)  # it is raised again
     told: dict[int, float] = {}
     end = monotonic() + MOST_SECONDS
     while (inside := _threads_inside()) and (now := monotonic()) < end:

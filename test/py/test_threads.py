@@ -513,6 +513,35 @@ def test_a_process_exits_while_another_thread_is_busy(what: str, how: str, dispa
     assert time.time() - float(done.stdout.split()[1]) < 30
 
 
+LOST_AT_EXIT = """
+import sys, threading, weakref
+import hlobatch
+from hlobatch.runtime import leaving
+
+class Kept:
+    pass
+
+def lose(_):
+    raise SystemExit
+
+def lose_another(_):
+    raise ValueError("shown")
+
+leaving._leave()
+kept, other = Kept(), Kept()
+lost, shown = weakref.ref(kept, lose), weakref.ref(other, lose_another)
+del kept, other
+"""
+
+
+def test_what_a_callback_loses_at_exit_is_not_shown() -> None:
+    """Python shows an exception that a weak reference's callback loses; the one that ends a thread is raised again."""
+    done = run_here(LOST_AT_EXIT)
+    assert done.returncode == 0
+    assert "SystemExit" not in done.stderr
+    assert "ValueError: shown" in done.stderr
+
+
 STREAM_AT_EXIT = """
 import threading, time
 import numpy as np
