@@ -145,7 +145,7 @@ class CallLowering:
         """
         values = {name: self._argument(value, node) for name, value in bound.items()}
         if callee.source.is_of_prelude:
-            values = {name: self._listed(value) for name, value in values.items()}
+            values = {name: self._holdable(value) for name, value in values.items()}
         written = sorted(values, key=lambda name: (values[name].lineno, values[name].col_offset))
         evaluated = self.function.evaluated_in_order([*(values[name] for name in written), *captured])
         for name, value in zip(written, evaluated, strict=False):
@@ -279,7 +279,7 @@ class CallLowering:
             return self.function.closure_of(value)
         return value
 
-    def _listed(self, value: ast.expr) -> ast.expr:
+    def _holdable(self, value: ast.expr) -> ast.expr:
         """An argument of a library function: a list in place of a view or an iterator, which no variable can hold."""
         match value:
             case ast.Call(ast.Attribute(_, "items" | "keys" | "values"), [], []):
@@ -288,7 +288,7 @@ class CallLowering:
                 is_view = iterators.is_iterator(value, self.function.source, self.function.local)
                 is_view = is_view and not self.function.called(value) and not self.function.draws(value)
             case ast.Tuple(parts, ast.Load()):
-                return located(ast.Tuple([self._listed(part) for part in parts], ast.Load()), value)
+                return located(ast.Tuple([self._holdable(part) for part in parts], ast.Load()), value)
             case _:
                 is_view = False
         return helper("__hb_listed", [self.function.constant((True,)), value], value) if is_view else value
