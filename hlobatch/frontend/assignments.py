@@ -57,9 +57,7 @@ class AssignmentLowering:
         if len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
             self._assign_name(node.targets[0].id, node.value, node)
             return
-        value = node.value
-        if (items := self.function.as_generator(value)) is not None:  # to be unpacked
-            value = located(ast.ListComp(items.elt, items.generators), items)
+        value = self.function.as_list(node.value) or node.value  # to be unpacked
         statement = located(ast.Assign(node.targets, self.function.simple(value)), node)
         names = [name for target in node.targets for name in target_names(target)]
         self.function.primitive([statement], list(dict.fromkeys(names)), node, self.function.source.text(statement))

@@ -467,9 +467,13 @@ class ExpressionLowering(WholeLowering):
 
     def _listed(self, node: Any) -> Any:
         """``*map(f, xs)`` whose function the program calls, as ``*[f(x) for x in xs]``; any other node unchanged."""
-        if not isinstance(node, ast.Starred) or (items := self.as_generator(node.value)) is None:
-            return node
-        return located(ast.Starred(located(ast.ListComp(items.elt, items.generators), items), node.ctx), node)
+        items = self.as_list(node.value) if isinstance(node, ast.Starred) else None
+        return node if items is None else located(ast.Starred(items, node.ctx), node)
+
+    def as_list(self, items: ast.expr) -> ast.ListComp | None:
+        """``map`` or ``filter`` with a function that the program calls, as a list comprehension; else None."""
+        found = self.as_generator(items)
+        return None if found is None else located(ast.ListComp(found.elt, found.generators), found)
 
     def as_generator(self, items: ast.expr) -> ast.GeneratorExp | None:
         """``map`` or ``filter`` with a function that the program calls, as a generator expression; else None."""

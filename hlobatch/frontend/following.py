@@ -13,6 +13,7 @@ variable or is a method of an object, is followed at once. Libraries are traced.
 from __future__ import annotations
 
 import collections
+import contextlib
 import functools
 import inspect
 import types
@@ -22,7 +23,7 @@ from typing import Any, ClassVar, Final
 
 import jax
 
-from hlobatch.analysis.mutation import changed, has_changed, refuse_generator
+from hlobatch.analysis.mutation import Part, changed, has_changed, refuse_generator
 from hlobatch.analysis.objects import reaches_value
 from hlobatch.analysis.outside import may_be_of_an_array
 from hlobatch.analysis.reach import parts
@@ -217,21 +218,32 @@ def _calling(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], other
     if not given:
         return call(function, *args, **kwargs)
     known = [part for value in (*args, *kwargs.values()) for part in parts(value)]
-    with in_trial():
-        try:
+    with in_trial(), _undone(known, otherwise):
+        result = call(function, *args, **kwargs)
+        if isinstance(result, Iterator) and not any(isinstance(value, Iterator) for value in args):
+            collections.deque(result, maxlen=0)  # calls the function for each item
+            has_changed(known)  # undoes the changes, which are made once more where the items are used
             result = call(function, *args, **kwargs)
-            if isinstance(result, Iterator) and not any(isinstance(value, Iterator) for value in args):
-                collections.deque(result, maxlen=0)  # calls the function for each item
-                has_changed(known)  # undoes the changes, which are made once more where the items are used
-                result = call(function, *args, **kwargs)
-        except Learned:
-            raise
-        except Exception as error:
-            if not _is_of_lanes(error):
-                raise
-            has_changed(known)  # undoes the changes
-            raise otherwise() from error
     return result
+
+
+@contextlib.contextmanager
+def _undone(known: Sequence[Part], otherwise: Callable[[], Exception]) -> Iterator[None]:
+    """A context in which code that fails since values differ between lanes changes nothing, and raises another error.
+
+    Args:
+        known: Snapshots of the objects that the code may change.
+        otherwise: The exception to raise.
+    """
+    try:
+        yield
+    except Learned:
+        raise
+    except Exception as error:
+        if not _is_of_lanes(error):
+            raise
+        has_changed(known)  # undoes the changes
+        raise otherwise() from error
 
 
 def _in_turn(function: Any, args: Sequence[Any]) -> Calls | None:
@@ -336,15 +348,8 @@ def _traced_call(site: Site, target: Calls, function: Any, args: tuple[Any, ...]
     check_types((args, kwargs))
     known = [part for value in (*args, *kwargs.values()) for part in parts(value)]
     failures = count_of_failures()
-    try:
+    with _undone(known, lambda: _followed(site, target, function)):
         result = as_meant(function, (args, kwargs))(*args, **kwargs)
-    except Learned:
-        raise
-    except Exception as error:
-        if not _is_of_lanes(error):
-            raise
-        has_changed(known)  # undoes the changes
-        raise _followed(site, target, function) from error
     if others := changed(known):
         for part in others:
             refuse_generator(part.item)
