@@ -31,7 +31,7 @@ from hlobatch.ir.outer import adds_outer_product
 from hlobatch.jax_primitives import CONTROL, UPDATES
 from hlobatch.kernels.negative_indices import counted_from_the_end
 from hlobatch.kernels.processors import Processor
-from hlobatch.kernels.rules import ARRAYS, CALLS, NUMBERS, OUTER_PRODUCT, USE_ONCE, apply
+from hlobatch.kernels.rules import ARRAYS, CALLS, NUMBERS, OUTER_PRODUCT, READ_TOGETHER, USE_ONCE, apply
 from hlobatch.kernels.text import MOST_ELEMENTS_UNROLLED, Index, Text
 from hlobatch.kernels.types import (
     NoKernelError,
@@ -251,17 +251,19 @@ class Emitter(Text):
         if not shape:
             return Value(dtype, (), function(*[self.element(v, 0) for v in values]))
         kind(dtype)
-        if any(v.shape and v.shape != shape for v in values):
-            values = tuple(v if v.is_cheap or v.shape == shape else self.forced(v) for v in values)
+        values = tuple(v if v.is_cheap or v.shape in ((), shape) else self.forced(v) for v in values)
+        if any(v.shape != shape and size(v.shape) != 1 for v in values):
 
             def at(v: Value, index: list[Index]) -> str:
                 within = [i if n != 1 else 0 for i, n in zip(index[len(index) - len(v.shape) :], v.shape, strict=True)]
                 return self.element(v, self.position(within, v.shape))
 
             return self.where_used(dtype, shape, lambda index: function(*[at(v, index) for v in values]), *values)
-        return Value(
-            dtype, shape, "", None, lambda i: function(*[self.element(v, i) for v in values]), roots_of(values)
-        )
+
+        def element(i: Index) -> str:
+            return function(*[self.element(v, i if v.shape == shape else 0) for v in values])
+
+        return Value(dtype, shape, "", None, element, roots_of(values))
 
     def written(self, function: Callable[..., Any], *values: Value) -> list[Value]:
         """The results of a function that is written in JAX, which is traced and emitted."""
@@ -299,15 +301,19 @@ class Emitter(Text):
             operands = [variables.read(v) for v in equation.invars]
             variables.drop(at, equation.invars)
             with self.protecting(variables.values if may_update(equation) else []):
-                results = self.equation(equation, operands)
+                together = variables.are_read_together(equation.outvars, equations)
+                results = self.equation(equation, operands, are_read_together=together)
             for v in from_the_end.keys() & set(equation.outvars):
                 self.from_the_end[results[0].ref] = operands[1].ref, from_the_end[v]
             variables.define(equation.outvars, results)
             self.give_back(begin, roots_of(variables.values))
         return [variables.read(v) for v in jaxpr.outvars]
 
-    def equation(self, equation: Equation, values: list[Value]) -> list[Value]:
-        """Emit an equation on the values of its operands; returns its results."""
+    def equation(self, equation: Equation, values: list[Value], *, are_read_together: bool = False) -> list[Value]:
+        """Emit an equation on the values of its operands; returns its results.
+
+        ``are_read_together`` says whether one equation reads all of them, element by element.
+        """
         called = called_by(equation)
         if adds_outer_product(equation):
             return CALLS[OUTER_PRODUCT](self, {}, values, [layout(v.aval) for v in equation.outvars])
@@ -322,6 +328,8 @@ class Emitter(Text):
         if name in ARRAYS:
             if name not in USE_ONCE:
                 values = [self.forced(v) for v in values]
+            if are_read_together and out[0][1] and name in READ_TOGETHER and not self.processor.has_vectors:
+                return READ_TOGETHER[name](self, equation.params, values, out)
             return ARRAYS[name](self, equation.params, values, out)
         if name not in NUMBERS:
             raise NoKernelError(f"`{name}` has no code")
@@ -362,6 +370,14 @@ class _Variables:
     def values(self) -> list[Value]:
         """The values that are still read."""
         return list(self._known.values())
+
+    def are_read_together(self, variables: Sequence[Any], equations: Sequence[Any]) -> bool:
+        """Whether variables are each read once, all by one equation, which computes element by element."""
+        reads = {(self._uses[v], self._last.get(v)) for v in variables}
+        if len(variables) < 2 or len(reads) != 1:
+            return False
+        ((uses, at),) = reads
+        return uses == 1 and at is not None and at < len(equations) and equations[at].primitive.name in NUMBERS
 
     def define(self, variables: Sequence[Any], values: Sequence[Value]) -> None:
         """Keep the values that are read later. One that is read more than once is stored now, unless it is cheap."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from hlobatch.kernels.arrays import Params, Values, as_number
 from hlobatch.kernels.emitter import Emitter
-from hlobatch.kernels.rules import Out, on_arrays
+from hlobatch.kernels.rules import Out, on_arrays, on_read_together
 from hlobatch.kernels.text import Index
-from hlobatch.kernels.values import Value
+from hlobatch.kernels.values import Value, roots_of
 
 
 def _rotated(e: Emitter, x: str, by: int) -> str:
@@ -30,29 +32,49 @@ def _threefry(e: Emitter, k0: str, k1: str, x0: str, x1: str) -> tuple[str, str]
     return x0, x1
 
 
-@on_arrays("threefry2x32")
+@on_arrays("threefry2x32", uses_once=True)
 def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
     dtype, shape = out[0]
     if not shape:
-        first, second = _threefry(e, *[e.element(v, 0) for v in values])
-        return [Value(dtype, (), first), Value(dtype, (), second)]
+        return [Value(dtype, (), x) for x in _block(e, values, 0)]
     news = [e.fresh(dtype, shape) for _ in range(2)]
 
     def one(index: list[Index]) -> None:
         place = e.position(index, shape)
-        words = [e.element(v, place if v.shape else 0) for v in values]
-        for new, x in zip(news, _threefry(e, *words), strict=True):
+        for new, x in zip(news, _block(e, values, place), strict=True):
             e.put(x, new, place)
 
     e.each(shape, one, *(new.ref for new in news))
     return news
 
 
+def _block(e: Emitter, values: Values, place: Index) -> tuple[str, str]:
+    """The two words of the block at a position."""
+    return _threefry(e, *[e.element(v, place if v.shape else 0) for v in values])
+
+
+@on_read_together("threefry2x32")
+def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
+    known: dict[tuple[Index, int], tuple[str, str]] = {}
+
+    def word(k: int, place: Index) -> str:
+        key = place, e.labels
+        if key not in known:
+            known.clear()
+            known[key] = _block(e, values, place)
+        return known[key][k]
+
+    dtype, shape = out[0]
+    return [Value(dtype, shape, "", None, partial(word, k), roots_of(values)) for k in range(2)]
+
+
 @on_arrays("iota_2x32_shape")
 def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
     (dtype, shape), _ = out
-    low = e.built(dtype, shape, lambda index: as_number(e, e.position(index, shape), dtype))
-    return [e.built(dtype, shape, lambda _: "0"), low]
+    return [
+        Value(dtype, shape, "", None, lambda _: "0", is_cheap=True),
+        Value(dtype, shape, "", None, lambda i: as_number(e, i, dtype), is_cheap=True),
+    ]
 
 
 @on_arrays("random_wrap", "random_unwrap")

@@ -57,6 +57,21 @@ def on_arrays(*names: str, uses_once: bool = False) -> Callable[[Rule], Rule]:
     return register
 
 
+READ_TOGETHER: Final[dict[str, Rule]] = {}
+"""Rules for primitives with several arrays as results, all of which one equation reads, element by element: the
+elements are computed where they are read, those of all results at once."""
+
+
+def on_read_together(name: str) -> Callable[[Rule], Rule]:
+    """Registers a rule for a primitive whose results are read together."""
+
+    def register(rule: Rule) -> Rule:
+        READ_TOGETHER[name] = rule
+        return rule
+
+    return register
+
+
 FUNCTIONS: Final = costing(Costs.FUNCTION)
 """Primitives that are functions of a real number, by which no other function of a complex number is computed."""
 AS_BITS: Final = frozenset({"bitcast_convert_type", "convert_element_type", "select_n", "copy"})

@@ -47,6 +47,7 @@ class Text:
         facts: Further lines of metadata of the module.
         branches_alone: Whether a branch of a lane makes no other lane wait.
         places: Places of the instructions in the user's source.
+        labels: Number of labels so far. While it stays the same, what was computed is known.
     """
 
     def __init__(self, processor: Processor, *, checked: bool = False) -> None:
@@ -58,6 +59,7 @@ class Text:
         self.constants: dict[str, str] = {}
         self.facts: list[str] = []
         self.places = Places()
+        self.labels = 0
         self._mark = ""
         self._count = 0
 
@@ -79,6 +81,7 @@ class Text:
         self.lines.append(f"  {text}{self._mark}")
 
     def label(self, name: str) -> None:
+        self.labels += 1
         self.lines.append(f"{name[1:]}:")
 
     def jump(self, label: str) -> None:

@@ -402,9 +402,9 @@ def test_numbers_take_no_memory(function) -> None:
     assert report.stack == made.near_bytes
 
 
-IN_MEMORY = {"quicksort": 4 * 128, "eight_schools": 4584, "funnel": 4584}
+IN_MEMORY = {"quicksort": 4 * 128, "eight_schools": 1464, "funnel": 1464}
 """Bytes of a thread's local memory besides frames: the numbers to be sorted; the random numbers of all draws of a
-sampler, while and after they are drawn, and its results. Lanes index these by numbers of their own."""
+sampler, and its results. Lanes index these by numbers of their own."""
 
 
 @needs_assembler

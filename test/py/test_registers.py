@@ -124,12 +124,22 @@ def products(x):
     return x
 
 
+def noise(key):
+    """Random numbers, more than there are registers for, each of which is read once."""
+    total = 0.0
+    while total < 9:
+        key, one = jax.random.split(key)
+        total = total + jnp.sum(jnp.abs(jax.random.normal(one, (10, 10))) * jax.random.uniform(key, (10, 10)))
+    return total
+
+
 @pytest.mark.parametrize(
     ("function", "inputs", "is_in_memory", "most_lines"),
     [
         (eliminated, (np.ones((2, 8, 9), np.float32),), False, 5000),
         (nearest, (np.ones((2, 3), np.float32),) * 2, False, 1000),
         (counted, (np.arange(2),), True, 1000),
+        (noise, (jax.random.split(jax.random.key(0), 2),), False, 2000),
         (products, (np.ones((2, 24), np.float32),), False, 5000),
     ],
 )
