@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import jax
-import numpy as np
 
 from hlobatch._jax import is_tracer
 from hlobatch.frontend.files import is_users
 from hlobatch.ir.boxed import in_python
 from hlobatch.ir.effects import lane_print
 from hlobatch.ir.walk import around, walked
+from hlobatch.ir.words import python_number
 from hlobatch.values.boxes import boxed
 from hlobatch.values.draws import names_of
 from hlobatch.values.optional import with_flags
@@ -74,14 +74,13 @@ def printed(shows: Shows, *values: Any) -> None:
     """
     leaves, treedef = jax.tree.flatten(boxed(with_flags(values), (), with_flags))
     places = [i for i, leaf in enumerate(leaves) if is_tracer(leaf)]
-    are_numbers = [bool(getattr(leaves[i], "weak_type", False)) for i in places]
     operands = [leaves[i] for i in places]
     known = [None if is_tracer(leaf) else leaf for leaf in leaves]
 
     def show(*arrays: Any) -> None:
         filled = list(known)
-        for i, array, is_number in zip(places, arrays, are_numbers, strict=True):
-            filled[i] = _as_number(array) if is_number else array
+        for i, array in zip(places, arrays, strict=True):
+            filled[i] = python_number(array)
         shows.function(*in_python(jax.tree.unflatten(treedef, filled)))
 
     jax.debug.callback(show, *operands)
@@ -90,14 +89,6 @@ def printed(shows: Shows, *values: Any) -> None:
 def print_values(*values: Any, **how: Any) -> None:
     """``print`` as a part of an expression, where only the values are known and not their source text."""
     printed(Shows(lambda shown, told: lane_print(*shown, **told)), values, how)
-
-
-def _as_number(array: Any) -> Any:
-    """A Python number; a float of 32 bits becomes the shortest decimal that rounds to it."""
-    if np.shape(array):
-        return array
-    number = np.asarray(array).item()
-    return float(str(np.asarray(array))) if isinstance(number, float) else number
 
 
 def speaks(function: Any) -> bool:

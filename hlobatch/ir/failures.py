@@ -19,7 +19,7 @@ from hlobatch.ir.boxed import in_python
 from hlobatch.ir.fate import NUMBER, Fate, Stop, stop_of
 from hlobatch.ir.growing import is_growing
 from hlobatch.ir.types import Type, rebuilt
-from hlobatch.ir.words import Unkept, decoded, shortened
+from hlobatch.ir.words import Unkept, decoded, python_number, shortened
 
 FAILURE: Final = "$failure"
 """The variable of a function that holds the number of its failure, without the function's name in front."""
@@ -83,9 +83,12 @@ class Failure:
             words: The encoded values of its exception, ``i32[words]``.
         """
         types = [Type(tensors) for tensors in shortened([type_.tensors for type_ in self.in_types])]
-        values = rebuilt(decoded(words, types), types)
+        values = [_as_python_has_it(value) for value in rebuilt(decoded(words, types), types)]
         try:
-            return self.make(*map(_as_python_has_it, values))
+            try:
+                return self.make(*jax.tree.map(python_number, values))
+            except AttributeError:  # the code asks a number for what NumPy's have, such as `astype`
+                return self.make(*values)
         except Exception as error:  # noqa: BLE001  # the user's own code, on values of which some may be missing
             return self.kind.__new__(self.kind, f"{self.text} ({type(error).__name__}: {error})")
 
@@ -96,7 +99,7 @@ def _as_python_has_it(value: Any) -> Any:
     def container(part: Any) -> Any:
         if any(isinstance(leaf, Unkept) for leaf in jax.tree.leaves(part)):
             return Unkept(part.size)
-        return in_python(part, lambda number: number.item() if isinstance(number, np.generic) else number)
+        return in_python(part, python_number)
 
     return jax.tree.map(lambda part: container(part) if is_growing(part) else part, value, is_leaf=is_growing)
 

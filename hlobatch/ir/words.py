@@ -34,6 +34,17 @@ class Unkept:
         return "…"
 
 
+def python_number(value: Any) -> Any:
+    """A scalar as a Python number, so that it is written as in Python; all else as it is.
+
+    A float of less than 64 bits becomes the shortest decimal number that rounds to it: 0.1 and not 0.10000000149.
+    """
+    if not isinstance(value, (np.generic, np.ndarray)) or np.shape(value):
+        return value
+    number = np.asarray(value).item()
+    return type(number)(str(np.asarray(value))) if isinstance(number, (float, complex)) else number
+
+
 def kept(types: Sequence[Type], room: int = MOST_WORDS) -> list[tuple[TensorType, bool]]:
     """The tensor leaves of some types, in order, and whether each fits, if those of fewer words come first.
 

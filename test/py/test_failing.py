@@ -242,6 +242,49 @@ def test_the_others_have_results_and_each_that_raised_its_exception(form):
     assert error.location.line == raises_with_values.__code__.co_firstlineno + 3
 
 
+def numbers_in_messages(n, x):
+    if n == 1:
+        raise ValueError(n, "of two")
+    if n == 2:
+        raise ValueError(f"{n!r} and {x}", x, [n], n > 1)
+    if n == 3:
+        raise KeyError(n)
+    if n == 4:
+        raise KeyError((n, x))
+    if n == 5:
+        raise NegativeError(-n, {"x": x})
+    assert n != 6, [x, (n,)]
+    assert n != 7, n * 0.5
+    if n == 8:
+        raise RuntimeError(complex(n, 1))
+    return n
+
+
+def test_numbers_in_messages_are_written_as_pythons():
+    """Without the names of NumPy's classes, and a float of 32 bits with the digits of the number it stands for."""
+    x = [0.1, 2.5, 0.3, 1e-7, 0.1, 3.0, 0.7, 1e30, 0.5]
+    with pytest.raises(hb.LaneError) as caught:
+        hb.batch(numbers_in_messages)(np.arange(9, dtype=np.int32), np.float32(x))
+    errors = caught.value.errors
+    assert sorted(errors) == list(range(1, 9))
+    for lane, error in errors.items():
+        with pytest.raises(type(error)) as expected:
+            numbers_in_messages(lane, x[lane])
+        assert same(error, expected.value), lane
+
+
+def test_a_message_may_ask_a_number_for_what_numpys_have():
+    @hb.batch
+    def f(n):
+        if n > 1:
+            raise ValueError(f"{n.dtype} {n.astype(float)}")
+        return n
+
+    with pytest.raises(hb.LaneError) as caught:
+        f(np.arange(3, dtype=np.int32))
+    assert str(caught.value.errors[2]) == "int32 2.0"
+
+
 def test_interpreters_raise_too():
     batched = hb.batch(raises_with_values)
     traced = batched.trace(NUMBERS)
