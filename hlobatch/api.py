@@ -19,7 +19,14 @@ from hlobatch._jax import is_at_once, is_tracer, is_tracing, looked_for, tracing
 from hlobatch.analysis.surroundings import UNCHANGING
 from hlobatch.analysis.tracing import is_one_lane
 from hlobatch.console import Progress
-from hlobatch.diagnostics import BatchTypeError, HloBatchError, UnsupportedSyntaxError, hiding_internal_frames, shown
+from hlobatch.diagnostics import (
+    BatchTypeError,
+    HloBatchError,
+    MemoryLimitError,
+    UnsupportedSyntaxError,
+    hiding_internal_frames,
+    shown,
+)
 from hlobatch.frontend.asked import Lowered
 from hlobatch.frontend.callees import BATCH_MARK, SYNC_MARK
 from hlobatch.frontend.files import lines_of
@@ -39,7 +46,7 @@ from hlobatch.runtime.kinds_of_calls import UNKNOWN
 from hlobatch.runtime.long_runs import RunState
 from hlobatch.runtime.pickling import reduced, restore
 from hlobatch.runtime.plan import Plan
-from hlobatch.runtime.room import MORE_ROOM, fits_with, holds_containers, is_outgrown
+from hlobatch.runtime.room import MORE_ROOM, fits, holds_containers, is_outgrown
 from hlobatch.runtime.stats import RunStats
 from hlobatch.runtime.watch import going_on
 from hlobatch.stages import Traced
@@ -242,15 +249,17 @@ class BatchedFunction(Generic[P, R]):
         key, times, made = self._key(call), 1, self._made(call)
         while True:
             times = max(made.rooms.get(key, 1), times) * MORE_ROOM
-            if not fits_with(times, self._plan(call), call.size):
-                raise error
             plan = self._plan(call, times)
+            if not fits(plan, call.size):
+                raise error
             try:
                 if is_tracing():
                     outcome = Outcome(trace(plan, call.physical()))
                 else:
                     with going_on():
                         outcome = execute(plan, call.physical(), stats=stats)
+            except MemoryLimitError:
+                raise error from None
             except HloBatchError as wrong:
                 if not is_outgrown(wrong):
                     raise

@@ -332,6 +332,14 @@ class CapacityError(LimitError):
         self.may_grow = may_grow
 
 
+class MemoryLimitError(HloBatchError, MemoryError):
+    """The lanes of a run need more memory at once than there is.
+
+    Fix: declare the capacity of containers, as in ``hb.capacity([], 1000)``, run fewer threads or lanes at once, or
+    give a smaller ``max_stack_depth`` inside of ``jax.jit``.
+    """
+
+
 class StackOverflowError(LaneError):
     """A lane needed more stack frames than it had, and the stacks could not grow.
 

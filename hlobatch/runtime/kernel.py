@@ -153,6 +153,11 @@ class Kernel:
         """Adjust ``seconds`` to a measurement."""
         self.seconds = seconds if self.seconds is None else (self.seconds + seconds) / 2
 
+    @property
+    def bytes_of_a_lane(self) -> int:
+        """Bytes that a thread takes for a lane and its stacks when a run begins."""
+        return self.module.local_bytes + self.frames.entries[1]
+
     def run(
         self, arrays: Table, owners: Any, status: np.ndarray[Any, Any], threads: int, watch: Watch | None = None
     ) -> Run:

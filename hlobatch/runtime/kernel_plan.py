@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch import config
-from hlobatch.diagnostics import KernelError, LaneError
+from hlobatch.diagnostics import KernelError, LaneError, MemoryLimitError
 from hlobatch.ir.fate import FATES, Fate
 from hlobatch.ir.physical import array_bytes
 from hlobatch.kernels import jit
@@ -19,6 +19,7 @@ from hlobatch.kernels.types import NoKernelError
 from hlobatch.runtime.device_kernel import DeviceKernel, DeviceRunner
 from hlobatch.runtime.kernel import ALIGNED_BYTES, Kernel, Run, table
 from hlobatch.runtime.kernel_shape import Shape, no_kernel
+from hlobatch.runtime.memory import BYTES_SURELY_THERE, available
 from hlobatch.runtime.places import devices_of
 from hlobatch.runtime.plan import Plan
 from hlobatch.runtime.stats import BlockStats, RunStats
@@ -306,10 +307,22 @@ class KernelRunner:
         self, inputs: Arrays, results: Sequence[Any], status: Any, threads: int, summed: Sequence[int] = ()
     ) -> Run:
         shape = self.shape
+        self._check_memory(threads)
         given = [*map(memory, (*shape.captured, *inputs)), *map(memory, shape.shared_values(inputs))]
         pointers = [pointer(array) for array in (*given, *(results[k] for k in summed), *results)]
         watch = Watch.of(self.plan, self.size)
         return self.kernel.run(table(pointers), (given, results), status, threads, watch)
+
+    def _check_memory(self, threads: int) -> None:
+        """Refuse a run whose threads would take more memory for their lanes than there is."""
+        taken = self.kernel.bytes_of_a_lane * min(threads, self.size)
+        if taken > BYTES_SURELY_THERE and taken > available():
+            raise MemoryLimitError(
+                f"the variables of {self.plan.name!r} would take {taken / 1e6:.0f} MB in {threads} threads, more "
+                "than there is",
+                self.plan.specialized.location,
+                help="declare the capacity of its containers, as in `hb.capacity([], 1000)`, or run fewer threads.",
+            )
 
     def error(self, run: Run, stored: Sequence[Any]) -> LaneError | KeyboardInterrupt:
         """The error for a run that did not finish all inputs; ``stored`` are its results as JAX arrays."""

@@ -37,7 +37,7 @@ from hlobatch._jax import (
     refuse_checks,
     varying_alike,
 )
-from hlobatch.diagnostics import ArtifactError, HloBatchError
+from hlobatch.diagnostics import ArtifactError, HloBatchError, MemoryLimitError
 from hlobatch.kernels.types import NoKernelError
 from hlobatch.lowering.state.ending import marked
 from hlobatch.lowering.state.layout import LOG, LOGGED, Layout
@@ -221,7 +221,7 @@ def _check_memory(plan: Plan, layout: Layout) -> None:
     """Refuse stacks that do not fit in memory; where stacks cannot grow, they are allocated whole at the start."""
     taken = layout.stack_bytes
     if taken > BYTES_SURELY_THERE and taken > (plan.options.max_stack_bytes or available()):
-        raise HloBatchError(
+        raise MemoryLimitError(
             f"the stacks of {plan.name!r} would take {taken / 1e9:.0f} GB for {layout.lanes} lanes, more than there is",
             plan.specialized.location,
             help="inside jax.jit and in an export there are max_stack_depth frames from the start: give fewer, or "

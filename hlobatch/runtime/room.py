@@ -28,12 +28,12 @@ def holds_containers(plan: Plan) -> bool:
     return any(type_.grows for type_ in plan.specialized.var_defs.values())
 
 
-def fits_with(times: int, plan: Plan, size: int) -> bool:
-    """Whether a batch with ``times`` the capacity of a plan's containers fits in memory.
+def fits(plan: Plan, size: int) -> bool:
+    """Whether the containers of a batch fit in memory.
 
     They are in memory twice: in the state of the lanes, and as a copy that XLA makes when a run begins.
     """
     types = (type_ for type_ in plan.specialized.var_defs.values() if type_.grows)
     leaves = [physical(leaf) for type_ in types for leaf in type_.tensor_leaves]
-    taken: int = sum(math.prod(leaf.shape) * np.dtype(leaf.dtype).itemsize for leaf in leaves) * size * times
+    taken: int = sum(math.prod(leaf.shape) * np.dtype(leaf.dtype).itemsize for leaf in leaves) * size
     return bool(2 * taken <= max(memory.available(), memory.BYTES_SURELY_THERE))

@@ -330,6 +330,7 @@ CLASSES = [
     hb.BatchTypeError,
     hb.DerivativeError,
     hb.LaneError,
+    hb.MemoryLimitError,
     hb.StackOverflowError,
     hb.StepLimitError,
     hb.ArtifactError,

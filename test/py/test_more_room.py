@@ -10,6 +10,7 @@ from programs.refused import REFUSED
 from programs.table import Program
 
 import hlobatch as hb
+from hlobatch.runtime import kernel_plan
 from hlobatch.runtime.plan import Plan
 from hlobatch.runtime.room import MORE_ROOM, holds_containers
 from hlobatch.transforms import attempts
@@ -95,3 +96,33 @@ def test_a_call_with_more_room_takes_one_round(function: Callable[..., Any], mon
     monkeypatch.setattr(attempts, "specialized_program", lambda *given: made.append(1) or specialize(*given))
     assert batched(np.array([7, 250], np.int32)).tolist() == [function(7), function(250)]
     assert len(made) == 1
+
+
+def orders(n):
+    if n == 0:
+        return [[]]
+    found = []
+    for order in orders(n - 1):
+        for i in range(len(order) + 1):
+            found.append([*order[:i], n, *order[i:]])  # noqa: PERF401  # it grows
+    return found
+
+
+def how_many_orders(n):
+    return len(orders(n))
+
+
+def test_containers_grow_only_as_far_as_memory_goes(monkeypatch):
+    """A list of lists takes sixteen times the memory with four times the room."""
+    batched = hb.batch(how_many_orders)
+    assert batched(np.array([0, 3, 1])).tolist() == [1, 6, 1]
+    monkeypatch.setattr(kernel_plan, "available", lambda: 2**26)
+    with pytest.raises(hb.LaneError, match="CapacityError: a list is full"):
+        batched(np.array([1, 5, 2]))
+
+
+def test_lanes_that_do_not_fit_in_memory_are_an_error_of_its_own_class(monkeypatch):
+    monkeypatch.setattr(kernel_plan, "available", lambda: 2**10)
+    monkeypatch.setattr(kernel_plan, "BYTES_SURELY_THERE", 2**10)
+    with pytest.raises(hb.MemoryLimitError, match="the variables of 'how_many_orders' would take"):
+        hb.batch(how_many_orders)(np.array([3]))
