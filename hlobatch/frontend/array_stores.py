@@ -24,7 +24,8 @@ from hlobatch._jax import is_tracer
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.frontend.lane_slices import Span, Stretch, Window, is_lane_index
 from hlobatch.typing import DType
-from hlobatch.values.lane_failures import is_there
+from hlobatch.values.lane_arrays import LaneArray
+from hlobatch.values.lane_failures import fails, is_there
 from hlobatch.values.optional import optional
 from hlobatch.values.whole_numbers import fits
 
@@ -58,6 +59,8 @@ def stored(array: Any, key: Any, value: Any) -> Any:
         BatchTypeError: The array cannot hold the value.
         IndexError: The key is out of bounds in every lane.
     """
+    if isinstance(value, LaneArray):
+        return _with_rows(array, key, value)
     value = _as_element(value, array.dtype)
     basic, mask = _masked(array, key)
     if mask is not None:
@@ -78,6 +81,8 @@ def put(array: Any, key: Any, value: Any) -> Any:
     Raises:
         BatchTypeError: The array cannot hold the value.
     """
+    if isinstance(value, LaneArray):
+        return _with_rows(array, key, value)
     before = part(array, key)
     value = jnp.asarray(value)
     if before.ndim and not np.can_cast(value.dtype, before.dtype, "same_kind"):
@@ -90,6 +95,39 @@ def put(array: Any, key: Any, value: Any) -> Any:
     if mask is not None:
         return _replaced(array, basic, jnp.where(mask, value, before))
     return _replaced(array, key, value, is_read=True)
+
+
+def _with_rows(array: Any, key: Any, value: LaneArray) -> Any:
+    """The array after an array whose length differs between lanes is assigned to a slice or a mask, row by row."""
+    *before, last = key if isinstance(key, tuple) else (key,)
+    if before and all(_is_number(one) for one in before):
+        return _replaced(array, tuple(before), _with_rows(array[tuple(before)], last, value))
+    mask = _selected(array, last)
+    if before or mask is None:
+        raise BatchTypeError(
+            "an array whose length differs between lanes is assigned, and not to a slice, or to a mask, of an array",
+            help="write the items one by one: `for k, v in enumerate(y): x[i + k] = v`.",
+        )
+    places = (jnp.cumsum(mask.reshape(-1)) - 1).reshape(mask.shape)
+    text = "could not broadcast input array into a part of another shape"
+    fails(ValueError, text, (value.size != jnp.sum(mask)) & (value.size != 1))
+    rows = value.items[jnp.where(value.size == 1, 0, jnp.clip(places, 0, value.capacity - 1))]
+    return jnp.where(mask.reshape(*mask.shape, *[1] * (array.ndim - mask.ndim)), _as_element(rows, array.dtype), array)
+
+
+def _is_number(part: Any) -> bool:
+    return (isinstance(part, (int, np.integer)) and not isinstance(part, bool)) or is_lane_index(part)
+
+
+def _selected(array: Any, key: Any) -> Any:
+    """A mask of the rows or elements that a slice or a mask selects; None for any other key."""
+    if isinstance(key, Span):
+        key = Stretch(key.start, key.start + key.size, None)
+    if isinstance(key, slice) and (key.step is None or key.step > 0):
+        return jnp.zeros(array.shape[0], bool).at[key].set(True)
+    if isinstance(key, Stretch):
+        return key.mask(array.shape[0])
+    return key if _is_mask(key) else None
 
 
 def is_view(key: Any) -> bool:

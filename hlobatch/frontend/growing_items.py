@@ -31,13 +31,13 @@ from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import ALTERNATIVES, KINDS, Growing
 from hlobatch.ir.types import TensorType
 from hlobatch.ir.value import Collection
-from hlobatch.typing import DType
 from hlobatch.values import rows
 from hlobatch.values.containers import SIZE
 from hlobatch.values.growing_kinds import growing
 from hlobatch.values.growing_lists import GrowingDeque, GrowingList, Most
 from hlobatch.values.growing_tables import GrowingCounter, GrowingDefaults, GrowingDict, GrowingOrdered, GrowingSet
 from hlobatch.values.growing_tuples import GrowingTuple, tuple_of
+from hlobatch.values.lane_arrays import LaneArray, worst
 from hlobatch.values.lane_failures import fails
 from hlobatch.values.one_of import ranked
 from hlobatch.values.tables import Table
@@ -125,7 +125,7 @@ def as_list(iterable: Any = (), /) -> Any:
         return GrowingList(own.items, own.size, own.start, own.bound)
     if isinstance(iterable, GrowingSet):
         iterable.turn(0)  # refuses a set, whose order is not known
-    if isinstance(iterable, (Table, LaneText, GrowingTuple)):
+    if isinstance(iterable, (Table, LaneText, GrowingTuple, LaneArray)):
         return iterable.in_order()
     if isinstance(iterable, Choice):
         known: Any = as_range(iterable)
@@ -360,8 +360,8 @@ def extreme(name: str, items: Growing, key: Callable[[Any], Any] | None, default
                 "arrays are compared, which have no order", help="compare numbers: `key=lambda a: a[0]`."
             )
         leaf = items.arranged(leaf)
-        worst = _worst(leaf.dtype, name)
-        best = (jnp.min if name == "min" else jnp.max)(jnp.where(left, leaf, worst))
+        worst_one = worst(leaf.dtype, name)
+        best = (jnp.min if name == "min" else jnp.max)(jnp.where(left, leaf, worst_one))
         left &= leaf == best
     found = items.turn(rows.first(left)[1])
     if default is _NONE:
@@ -407,12 +407,3 @@ def _numbers(items: GrowingList, name: str) -> Any:
             help="write a `for` over it.",
         )
     return items.arranged(leaf)
-
-
-def _worst(dtype: DType, name: str) -> Any:
-    if dtype == jnp.bool_:
-        return name == "min"
-    if jnp.issubdtype(dtype, jnp.floating):
-        return jnp.inf if name == "min" else -jnp.inf
-    limits = jnp.iinfo(dtype)  # type: ignore[no-untyped-call]
-    return jnp.asarray(limits.max if name == "min" else limits.min, dtype)

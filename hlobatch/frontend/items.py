@@ -39,6 +39,7 @@ from hlobatch.values.boxes import boxed
 from hlobatch.values.growing_kinds import growing
 from hlobatch.values.growing_tuples import GrowingTuple
 from hlobatch.values.identity import is_now, is_one_of, places_of
+from hlobatch.values.lane_arrays import LaneArray
 from hlobatch.values.lane_failures import by_python, fails, is_there, is_wanted, surely_fails
 from hlobatch.values.number_tables import from_table, numbers, table_of, together
 from hlobatch.values.one_of import chosen, for_each
@@ -89,6 +90,10 @@ def _item(container: Any, index: Any) -> Any:
         return result
     if isinstance(index, slice) and differs((index.start, index.stop, index.step)):
         return _lane_slice(container, index)
+    if isinstance(index, LaneArray) and is_array(container):
+        return LaneArray.of(container).item(index)
+    if isinstance(index, tuple) and is_array(container) and any(map(_is_lane_slice, index)):
+        return _lane_part(container, index)
     if isinstance(index, list) and is_array(container):
         index = jnp.asarray(index)
     return _lane_item(container, index) if differs(index) else _known_item(container, index)
@@ -120,13 +125,13 @@ def _lane_item(container: Any, index: Any) -> Any:
     if isinstance(container, (str, *_BYTES)):
         return gathered(list(container), index)
     check_index(index, container)
-    if any(
-        is_tracer(one) and one.ndim and one.dtype == bool for one in (index if isinstance(index, tuple) else (index,))
-    ):
+    if _is_mask(index):
+        return LaneArray.of_those(container, index)
+    if isinstance(index, tuple) and any(map(_is_mask, index)):
         raise BatchTypeError(
-            "a mask takes elements out of an array, as many as it has, which differs between lanes",
-            help="choose with `np.where`: `y = np.where(m, x, y)` for `y[m] = x[m]`, `np.sum(x, where=m)` for "
-            "`x[m].sum()`, `m.sum()` for `len(x[m])`.",
+            "a mask takes elements out of an array, as many as it has, which differs between lanes, and other indices "
+            "stand beside it",
+            help="take what the mask selects first, as in `y = x[m]`, and of that `y[:, k]`.",
         )
     if not isinstance(container, np.ndarray):
         return container[index]
@@ -177,6 +182,8 @@ def _lane_slice(container: Any, key: slice) -> Any:
         return growing(container).item(key)
     if type(container) is str:
         return LaneText.of(container).item(key)
+    if is_array(container) and np.ndim(container):
+        return LaneArray.part(container, key)
     if isinstance(container, (tuple, range)):
         raise BatchTypeError(
             f"the bounds of this slice of a {type(container).__name__} differ between lanes, and so would its length",
@@ -185,9 +192,29 @@ def _lane_slice(container: Any, key: slice) -> Any:
         )
     raise BatchTypeError(
         "the bounds of this slice differ between lanes, and so would the length of what it gives",
-        help="keep the length, and mask what is beyond, as in `jnp.where(jnp.arange(len(x)) < n, x, 0)`; or make a "
-        "list of it, as in `list(x)[:n]`; of a known length n it is `jax.lax.dynamic_slice(x, (start,), (n,))`.",
+        help="make a list of it, as in `list(x)[:n]`.",
     )
+
+
+def _is_lane_slice(part: Any) -> bool:
+    return isinstance(part, slice) and differs((part.start, part.stop, part.step))
+
+
+def _is_mask(index: Any) -> bool:
+    return bool(is_tracer(index) and index.ndim and index.dtype == bool)
+
+
+def _lane_part(array: Any, key: tuple[Any, ...]) -> Any:
+    """``array[i, a:b]``: of a part of an array, the rows of a slice whose bounds differ between lanes."""
+    at = next(i for i, part in enumerate(key) if _is_lane_slice(part))
+    before, rest = key[:at], key[at + 1 :]
+    if not all(map(_is_index, before)) or any(_is_lane_slice(part) or np.ndim(part) for part in rest):
+        raise BatchTypeError(
+            "the bounds of a slice differ between lanes, along an axis that is not the first one which is left",
+            help="go over the other axis by a `for`, as in `sum(x[k, a:b].sum() for k in range(c, d))`.",
+        )
+    part = LaneArray.part(item(array, before) if before else array, key[at])
+    return part[(slice(None), *rest)] if rest else part
 
 
 # Sequences

@@ -18,6 +18,7 @@ from hlobatch.analysis.objects import gives_values
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.frontend.builtins import is_array, truth
 from hlobatch.ir.boxed import leaves_of, unboxed, with_boxes
+from hlobatch.ir.growing import Growing
 from hlobatch.ir.types import Static
 from hlobatch.values.identity import is_one_of
 from hlobatch.values.lane_failures import fails, is_wanted
@@ -141,6 +142,11 @@ def _selected(test: Any, then: Any, otherwise: Any) -> Any:
 
 
 def _scalar(value: Any, what: str) -> Any:
+    if isinstance(value, Growing):
+        raise BatchTypeError(
+            f"`{what}` takes a number, and this is a {value.python.__name__} whose length differs between lanes",
+            help="take one item of it, as in `x[0]`.",
+        )
     if np.shape(value) != ():
         raise BatchTypeError(
             f"`{what}` takes a number, and this has shape {list(np.shape(value))}",

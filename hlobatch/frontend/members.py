@@ -24,6 +24,7 @@ from hlobatch.frontend.numpy_functions import canonical
 from hlobatch.frontend.python_numbers import type_of
 from hlobatch.typing import DType
 from hlobatch.values.identity import is_now
+from hlobatch.values.lane_arrays import LaneArray
 from hlobatch.values.number_tables import is_integer
 
 
@@ -31,6 +32,8 @@ def member(value: Any, name: str) -> Any:
     """The attribute ``name`` of a value."""
     if name == "__class__":
         return type_of(value)
+    if name == "size":
+        return value.elements() if isinstance(value, LaneArray) else value.size
     if not is_tracer(value) or name not in NAMES:
         return getattr(value, name)
     return _PROPERTIES[name](value) if name in _PROPERTIES else functools.partial(METHODS[name], value)
@@ -112,4 +115,4 @@ METHODS: Final[Mapping[str, Callable[..., Any]]] = {
 }
 """Methods by their names."""
 _PROPERTIES: Final[Mapping[str, Callable[[Any], Any]]] = {"numerator": lambda value: value, "denominator": lambda _: 1}
-NAMES: Final = frozenset({*METHODS, *_PROPERTIES, "__class__"})
+NAMES: Final = frozenset({*METHODS, *_PROPERTIES, "__class__", "size"})

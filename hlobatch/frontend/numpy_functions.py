@@ -17,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch.diagnostics import UnsupportedSyntaxError
+from hlobatch.frontend import lane_array_functions
 from hlobatch.frontend.meaning import Function, Meaning
 from hlobatch.typing import DType
 from hlobatch.values.identity import is_now
@@ -47,6 +48,8 @@ def _counterpart(name: str, known: Any, function: Function) -> Function:
 
     def meaning(*args: Any, **kwargs: Any) -> Any:
         _check(name, is_elementwise, kwargs)
+        if lane_array_functions.is_meant(known, args, kwargs):
+            return lane_array_functions.call(known, function, *args, **kwargs)
         arrays = _array_parameters(function)
         positional = [is_elementwise or is_array for is_array in arrays.values()]
         given = [_array(v) if i < len(positional) and positional[i] else canonical(v) for i, v in enumerate(args)]

@@ -43,6 +43,7 @@ from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.value import Collection
 from hlobatch.values.growing_tables import GrowingDict
+from hlobatch.values.lane_arrays import LaneArray, elementwise
 from hlobatch.values.lane_failures import fails, is_there, where
 from hlobatch.values.number_tables import is_integer, together
 from hlobatch.values.one_of import each
@@ -62,6 +63,8 @@ def absolute(value: Any, /) -> Any:
     result = by_methods("abs", value)
     if result is not NotImplemented:
         return result
+    if isinstance(value, LaneArray):
+        return elementwise(absolute, value)
     size = abs(as_number(value))
     check_overflow("abs", size, value)
     return size

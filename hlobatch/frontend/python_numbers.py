@@ -26,7 +26,7 @@ import numpy as np
 
 from hlobatch._jax import is_tracer
 from hlobatch.analysis.tracing import doubt
-from hlobatch.diagnostics import BatchTypeError
+from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.frontend import text_formats
 from hlobatch.frontend.builtins import is_array
 from hlobatch.frontend.lane_numbers import as_number
@@ -39,6 +39,7 @@ from hlobatch.ir.growing import Growing
 from hlobatch.values import identity, lane_failures
 from hlobatch.values.boxes import is_boxable
 from hlobatch.values.growing_kinds import growing
+from hlobatch.values.lane_arrays import LaneArray, elementwise
 from hlobatch.values.lane_failures import is_there
 from hlobatch.values.one_of import for_each
 from hlobatch.values.optional import is_several
@@ -87,6 +88,8 @@ def operate(operation: str, *operands: Any) -> Any:
         return for_each(functools.partial(operate, operation), *operands)
     if (result := by_methods(operation, *operands)) is not NotImplemented:
         return result
+    if any(isinstance(operand, LaneArray) for operand in operands):
+        return of_lane_arrays(functools.partial(operate, operation), operation, *operands)
     operands = tuple(content(operand, f"__{operation}__") for operand in operands)
     if _repeats_a_list(operation, *operands):
         items, times = operands if is_tracer(operands[1]) else operands[::-1]
@@ -112,6 +115,18 @@ def operate(operation: str, *operands: Any) -> Any:
             )
         )
     return ~operands[0]
+
+
+def of_lane_arrays(function: Any, operation: str, *operands: Any) -> Any:
+    """An operator on arrays, one of which has another length in each lane."""
+    if operation.startswith("i") and operation != "invert":
+        raise UnsupportedSyntaxError(
+            "an array is changed in place by an operator, and it or the other operand has another length in each lane",
+            help="write it out, as in `y = y + 1` or `x[i:j] = x[i:j] + y`.",
+        )
+    if operation == "matmul":
+        return elementwise(operator.mul, *operands).sum()
+    return elementwise(function, *operands)
 
 
 def _as_lane_texts(operation: str, operands: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -239,6 +254,8 @@ def power(base: Any, exponent: Any, may_be_negative: bool) -> Any:
         return for_each(lambda one, other: power(one, other, may_be_negative), base, exponent)
     if (result := by_methods("pow", base, exponent)) is not NotImplemented:
         return result
+    if isinstance(base, LaneArray) or isinstance(exponent, LaneArray):
+        return elementwise(lambda one, other: power(one, other, may_be_negative), base, exponent)
     base, exponent = (_as_number(value) if _is_flag(value) else value for value in (base, exponent))
     _check_power_of_zero(base, exponent)
     if not (is_tracer(base) or is_tracer(exponent)) or not all(map(_is_integer, (base, exponent))):

@@ -40,6 +40,7 @@ from hlobatch.ir.value import Collection
 from hlobatch.values import whole_numbers
 from hlobatch.values.boxes import attributes_of, is_boxable
 from hlobatch.values.identity import is_another, mutable_parts
+from hlobatch.values.lane_arrays import LaneArray, elementwise
 from hlobatch.values.lane_failures import is_there
 from hlobatch.values.number_tables import is_integer, table_of
 from hlobatch.values.one_of import for_each
@@ -64,6 +65,8 @@ def compare(operation: str, left: Any, right: Any) -> Any:
     left, right = as_texts((left, right))
     if any(map(is_several, (left, right))):
         return for_each(partial(compare, operation), left, right)
+    if isinstance(left, LaneArray) or isinstance(right, LaneArray):
+        return elementwise(partial(comparisons.compare, operation), left, right)
     left, right = (content(side, f"__{operation}__", "__eq__") for side in (left, right))
     if isinstance(left, Collection) or isinstance(right, Collection):
         return _of_collections(operation, left, right)

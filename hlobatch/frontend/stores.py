@@ -207,6 +207,11 @@ def _changed(base: Any, steps: Sequence[Step], assigned: Callable[[Any, Step], A
         is_now(new, base)
         return new
     if is_array(base) and step[0] == "[]" and rest[0][0] == "[]":
+        if isinstance(step[1], Stretch):
+            raise BatchTypeError(
+                "an element of a slice is assigned, whose bounds differ between lanes",
+                help="write into the array itself: `x[i + k] = v` for `x[i:j][k] = v`.",
+            )
         if not array_stores.is_view(step[1]):
             raise BatchTypeError(
                 "an item of a copy is assigned to: what an array of indices or a mask takes out of an array is one",
@@ -228,6 +233,8 @@ def _read(base: Any, step: Step) -> Any:
 def _assigned(base: Any, step: Step, value: Any) -> Any:
     """The value after an assignment to an item or an attribute; an error if Python does not allow it."""
     kind, key = step
+    if kind == "." and isinstance(base, Growing):
+        raise AttributeError(f"{base.python.__name__!r} object has no attribute {key!r}")
     if kind == ".":
         new = _copied(base, f"attribute {key!r}")
         setattr(new, key, value)

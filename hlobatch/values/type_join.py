@@ -161,7 +161,9 @@ def _of_one_kind(left: Any, right: Any) -> Any:
 def _aligned(left: Any, right: Any, own: Any) -> Any:
     """The pattern ``own``, with a container that grows on either side replaced by one that can hold both."""
     for one, other in ((left, right), (right, left)):
-        may_be_none = isinstance(one, Growing) and one.hb_inside is None and (other is None or isinstance(other, Maybe))
+        may_be_none = (
+            isinstance(one, Growing) and one.hb_inside is not one and (other is None or isinstance(other, Maybe))
+        )
         if isinstance(one, Growing) and not may_be_none:
             try:
                 return one.together(other)

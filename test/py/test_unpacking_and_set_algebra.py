@@ -146,16 +146,3 @@ def test_a_set_that_has_another_name_is_not_changed() -> None:
 
     with pytest.raises(hb.UnsupportedSyntaxError, match="changes 'members' in place, of which 'other' is another name"):
         f(np.arange(3))
-
-
-def test_a_mask_takes_out_another_number_of_elements_in_each_lane() -> None:
-    @hb.batch
-    def f(x):
-        y = np.zeros(4)
-        m = x > 0
-        y[m] = x[m]
-        return y
-
-    with pytest.raises(hb.BatchTypeError, match="a mask takes elements out of an array") as caught:
-        f(np.ones((2, 4), np.float32))
-    assert "y = np.where(m, x, y)" in str(caught.value)
