@@ -52,8 +52,9 @@ device_description_str: "NVIDIA H100 80GB HBM3"
 """
 """The GPU to compile for, as XLA describes devices to itself."""
 TPU: Final = "v5e:2x2"
-DUMP: Final = "--xla_dump_to={} --xla_dump_hlo_as_text --xla_dump_emitter_re=.* --xla_gpu_autotune_level=0"
-"""Flags of XLA's compiler for GPUs. Autotuning is off, since nothing can run on a card that is not there."""
+DUMP: Final = "--xla_dump_to={} --xla_dump_hlo_as_text --xla_dump_emitter_re=thunk.* --xla_gpu_autotune_level=0"
+"""Flags of XLA's compiler for GPUs. Autotuning is off, since nothing can run on a card that is not there. The compiler
+for CPUs of jaxlib 0.11, which compiles the preparation of inputs, ends the process if it is to dump all emitters."""
 DUMP_OF_TPU: Final = "--xla_jf_dump_to={} --xla_jf_dump_llo_text=true"
 """Flags of the compiler for TPUs, whose schedules are read for the cycles of a kernel's turn."""
 MOST_LINE: Final = 150
