@@ -32,6 +32,11 @@ def outside(name: str) -> str:
     return f"this changes {name!r}, which stands outside of the function, once for all lanes and turns"
 
 
+def _are_several(targets: Sequence[ast.expr]) -> bool:
+    """Whether a statement assigns to more than one variable, item or attribute."""
+    return len(targets) > 1 or isinstance(targets[0], (ast.Tuple, ast.List))
+
+
 class AssignmentLowering:
     """Lowers assignments and deletions of one function."""
 
@@ -90,7 +95,7 @@ class AssignmentLowering:
         for target in targets:
             self._check_places(target)
         given = self.function.simple(value)
-        if not all(map(self.function.is_simple, targets)):
+        if not all(map(self.function.is_simple, targets)) or (self.function.shows_failures and _are_several(targets)):
             self._assign_one_by_one(targets, given, node)
             return
         text = self.function.source.text(located(ast.Assign(targets, given), node))
@@ -103,7 +108,10 @@ class AssignmentLowering:
         self.function.primitive(body, self.function.bound(body), node, text)
 
     def _assign_one_by_one(self, targets: list[ast.expr], value: ast.expr, node: ast.stmt) -> None:
-        """Assign to targets one by one, since one has control flow of its own, which runs when Python reaches it."""
+        """Assign to targets one by one: one has control flow of its own, which runs when Python reaches it, or raises.
+
+        What stands before a target that raises has been assigned to.
+        """
         given = self.function.temporary()
         self.function.assign(given, value, node)
         for target in targets:

@@ -149,9 +149,13 @@ class FailingLowering(RaisingLowering):
     def test_after(self, status: str, failing: CanFail, node: ast.AST) -> None:
         """Note that a statement fails in some lanes and has to be tested; test it at once if its effects are seen."""
         self.untested.append(Untested(status, failing, node))
-        is_seen = self.tries or (self.callee.given_back and self.has_try)
-        if is_seen or failing.surely:  # the code behind the statement must not run
+        if self.shows_failures or failing.surely:  # the code behind the statement must not run
             self.test_statements()
+
+    @property
+    def shows_failures(self) -> bool:
+        """Whether variables may be read after a statement of the code that is being lowered has raised."""
+        return bool(self.tries) or (bool(self.callee.given_back) and self.has_try)
 
     def test_statements(self) -> None:
         """Emit tests of the statements of the open block, with a block that raises for each way to fail."""

@@ -30,6 +30,9 @@ ATTRIBUTE: Final = "."
 """The kinds of steps from a value to a part of it."""
 
 
+_WITHOUT_EFFECTS: Final = ("abs", "int", "len", "max", "min", "round", "sum")
+
+
 @dataclass(frozen=True)
 class Place:
     """A part of a variable's value.
@@ -101,13 +104,20 @@ def unpacked(target: ast.expr, fresh: Callable[[], str]) -> tuple[ast.expr, list
 def augmented(node: ast.AugAssign, fresh: Callable[[], str]) -> list[ast.stmt]:
     """Statements with the effect of ``target += value`` on an item or attribute; the last but one applies ``+=``."""
     place, before = place_of(node.target), list[ast.stmt]()
-    for index, step in enumerate(place.steps):
-        kind, key = step.elts
-        if not isinstance(key, (ast.Name, ast.Constant)):  # evaluated once
-            name = fresh()
-            before.append(assigned(name, key, key))
-            step = located(ast.Tuple([kind, load(name, key)], ast.Load()), step)
-            place = Place(place.root, (*place.steps[:index], step, *place.steps[index + 1 :]))
+
+    def evaluated_once(key: ast.expr) -> ast.expr:
+        if isinstance(key, (ast.Name, ast.Constant)):
+            return key
+        if isinstance(key, ast.Call) and _is_slice(key):  # no variable holds a slice of a lane's bounds
+            return with_fields(key, args=[evaluated_once(bound) for bound in key.args])
+        if isinstance(key, ast.Tuple):
+            return with_fields(key, elts=[evaluated_once(part) for part in key.elts])
+        name = fresh()
+        before.append(assigned(name, key, key))
+        return load(name, key)
+
+    steps = [with_fields(step, elts=[step.elts[0], evaluated_once(step.elts[1])]) for step in place.steps]
+    place = Place(place.root, tuple(steps))
     part, target = fresh(), node.target
     return [
         *before,
@@ -158,9 +168,17 @@ def _bind(target: ast.expr, value: ast.expr) -> ast.stmt:
     return located(ast.Assign([target], value), value)
 
 
+def _is_slice(key: ast.Call) -> bool:
+    """Whether an index is a slice that ``key_of`` made a call."""
+    return isinstance(key.func, ast.Name) and key.func.id == "__hb_slice"
+
+
 def _length(index: ast.Slice) -> ast.expr | None:
-    """``upper - lower`` of a slice, without terms that cancel: 3 for ``i:i + 3``; None without both, or with a step."""
-    if index.lower is None or index.upper is None or index.step is not None:
+    """``upper - lower`` of a slice, without terms that cancel: 3 for ``i:i + 3``; None without both, or with a step.
+
+    None as well where a bound may have an effect, which the difference would repeat.
+    """
+    if index.lower is None or index.upper is None or index.step is not None or _may_have_effects(index):
         return None
     lower, upper = list(_terms(index.lower, 1)), list(_terms(index.upper, 1))
     rest = list[tuple[int, ast.expr]]()
@@ -176,6 +194,15 @@ def _length(index: ast.Slice) -> ast.expr | None:
         operator = ast.Add() if sign > 0 else ast.Sub()
         result = located(ast.BinOp(result, operator, copy.copy(term)), index)
     return result
+
+
+def _may_have_effects(index: ast.Slice) -> bool:
+    """Whether a slice calls what may be a function of the user's, or assigns to a variable."""
+    return any(
+        isinstance(part, ast.NamedExpr)
+        or (isinstance(part, ast.Call) and not (isinstance(part.func, ast.Name) and part.func.id in _WITHOUT_EFFECTS))
+        for part in ast.walk(index)
+    )
 
 
 def _terms(node: ast.expr, sign: int) -> Iterator[tuple[int, ast.expr]]:

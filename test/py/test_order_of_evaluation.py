@@ -189,6 +189,24 @@ def swapped(a):
     return a, b, items, i
 
 
+def bounds_of_slices(a):
+    """Each bound is evaluated once, also where the length of the slice would follow from both."""
+    places, array, items = [3, 1, 2, 2, 0, 5, 1], np.zeros(9, int), [0, 1, 2, 3, 4, 5]
+    array[places.pop() + a % 2 : places.pop()] = 7
+    items[places.pop() : places.pop()] = [a]
+    array[places.pop() : places.pop() + a] += places.pop()
+    return array.tolist(), items, len(places)
+
+
+def slices_changed_by_a_call(a):
+    counter, array, rows = Counter(a), np.zeros(9, int), np.zeros((3, 9), int)
+    array[a % 5 : 2 * a] += counter.climbed()
+    array[a : a + 2] -= counter.climbed()
+    rows[a % 3, a : a + 3] += counter.climbed()
+    rows[1:a, a % 2 : a] *= counter.climbed()
+    return array.tolist(), rows.tolist(), counter.at
+
+
 PROGRAMS = [f for f in list(vars().values()) if getattr(f, "__code__", None) and f.__code__.co_varnames[:1] == ("a",)]
 
 

@@ -576,9 +576,53 @@ def nothing_raises(n):
     return r
 
 
+def targets_before_one_that_raises(n):
+    """What stands before the target that raises has been assigned to, and what stands behind it has not."""
+    items, first, last = [0, 0, 0], 3, 4
+    try:
+        first, items[n], last = 7, 8, 9
+    except IndexError:
+        pass
+    return first * 100 + last * 10 + sum(items)
+
+
+def several_targets(n):
+    items, first, last = [0, 0, 0], 3, 4
+    try:
+        first = items[n - 1] = last = 7
+    except IndexError:
+        pass
+    return first * 100 + last * 10 + sum(items)
+
+
+def items_of_two_lists(n):
+    items, others, entries = [0, 0, 0], [1] * n, {1: 1}
+    try:
+        items[n - 1], others[1], (*items[:1], entries[n]) = 7, 8, (4, 5, entries[n] + 6)
+    except (IndexError, KeyError):
+        others.append(100)
+    return sum(items) * 1000 + sum(others) + 10 * sum(entries.values())
+
+
+def attributes_of_an_object(n):
+    counter = Counter()
+    counter.n, counter.items = 1, [0, 0]
+    try:
+        put_in_several(counter, n)
+    except IndexError:
+        counter.n += 100
+    return counter.n * 100 + sum(counter.items)
+
+
+def put_in_several(counter, n):
+    counter.n, counter.items[n], counter.n = n, n + 1, 50
+
+
 PROGRAMS = [f for f in list(globals().values()) if getattr(f, "__module__", None) == __name__ and callable(f)]
 PROGRAMS = [
-    f for f in PROGRAMS if f not in (half, checked, large, add_twice, Counter, item_of_two, either, either_in_turn)
+    f
+    for f in PROGRAMS
+    if f not in (half, checked, large, add_twice, Counter, item_of_two, either, either_in_turn, put_in_several)
 ]
 
 
