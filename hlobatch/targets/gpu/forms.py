@@ -2,16 +2,18 @@
 
 The choice compares the number of sequential operations of a thread in all repeated blocks (those on a cycle): if it
 runs the lane by itself, and if it is one of 32 threads that divide the lane's arrays. None of the forms as it is
-now has run on a card. In a trial on an H200 (2026-11, 17 workloads), whose lanes had a thread each, those whose blocks
-are dear and alike were 1.5 to 5 times as fast where their warps met at each block (eight schools, funnel, stiff),
-others slower; those of long vectors took 16 to 60 times as long as XLA's loop (networks, NUTS of 100 dimensions).
+now has run on a card. In a trial on an H200 (2026-11, jax 0.11, 17 workloads), whose lanes had a thread each, those
+whose blocks are dear and alike were 1.5 to 5 times as fast where their warps met at each block (eight schools, funnel,
+stiff), others slower; those of long vectors took 16 to 60 times as long as XLA's loop (networks, NUTS of 100
+dimensions). ``times_of_loop`` is the expected time of a thread to a lane.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, final
+from typing import Any, Final, final
 
 from hlobatch import config
 from hlobatch._jax import Equation
@@ -52,10 +54,32 @@ def _unless_errand(op: Op) -> tuple[Op, ...]:
     return () if isinstance(op, PrimOp) and is_errand(op) else (op,)
 
 
+def _repeated_equations(program: Program) -> Iterator[Any]:
+    """The equations in all repeated blocks."""
+    repeated = repeated_blocks(program)
+    for block in program.graph:
+        for op in program.primitives_in_loop(block) if block.name in repeated else ():
+            if (code := op.code.typed) is not None:
+                yield from equations_of(code.jaxpr.jaxpr)
+
+
+def _is_looped(equation: Equation) -> bool:
+    """Whether an equation is a product, a factorization or a function of arrays too long to be unrolled."""
+    name: str = equation.primitive.name
+    shape: tuple[int, ...] = getattr(equation.outvars[0].aval, "shape", ())
+    if name == "dot_general":
+        return multiplications(equation) > MOST_ELEMENTS_UNROLLED * max(math.prod(shape), 1)
+    if name in FACTORED:
+        return max(shape) > MOST_ELEMENTS_UNROLLED
+    return name in FUNCTIONS and math.prod(shape) > MOST_ELEMENTS_UNROLLED
+
+
 @final
 @dataclass(frozen=True)
 class Forms:
-    """The constants of the choice of a form, chosen by judgement to fit the trial; none was measured by itself.
+    """The constants of the choice of a form.
+
+    ``turn`` and ``looped`` are fitted to the trial. The others were chosen by judgement; none was measured by itself.
 
     Attributes:
         function: The cost of a function of a float, in operations.
@@ -66,6 +90,14 @@ class Forms:
             warps only a thirty-second of the lanes are in flight, and they wait no less for memory.
         alike: The share of the dearest block's cost from which a second block counts as dear too, so that lanes at
             different blocks wait for each other.
+        turn: Sequential operations of a thread that take as long as XLA's loop takes for the same turn: 1.46 * 32 *
+            1,046, since eight schools took 14.5 ms and in XLA's loop 21.1, with 1,046 operations at which each of 32
+            lanes waits for the others. It gives 9.0 for continuation, which was 10.3 times as fast, and 1.8 for the
+            funnel, which was 3.7 times as fast.
+        looped: The same for operations in loops over arrays that are not unrolled, which XLA divides among all threads
+            of the card: the geometric mean, over the six workloads that have more than a thousand, of such operations
+            times the measured ratio (stiff 1,024 and 0.19, quadrature 2,560 and 0.27, tree search 7,744 and 0.062, tree
+            network 9,472 and 0.056, NUTS of 100 dimensions 10,100 and 0.027, neural ODE 21,504 and 0.017).
     """
 
     function: float = 20
@@ -74,6 +106,8 @@ class Forms:
     meetings: float = 5
     gain: float = 4
     alike: float = 0.1
+    turn: float = 49_000
+    looped: float = 390
 
     def of(self, program: Program) -> Form:
         """The form of lanes' code that is expected to be fastest for a program."""
@@ -101,12 +135,21 @@ class Forms:
         costs = sorted((block_time(calls, block) for block in program.graph if block.name in repeated), reverse=True)
         return len(costs) > 1 and costs[1] >= max(LEAST_COST_OF_MEETING, self.alike * costs[0])
 
+    def times_of_loop(self, program: Program) -> float:
+        """How many times as fast as XLA's loop a thread to each lane is expected to be.
+
+        Where lanes wait at several dear blocks, each waits for the operations of all others of its warp. Stacks and
+        branches are not counted: programs whose blocks are cheap, for which they are most of the time, were 5 to 89
+        times as fast as the loop.
+        """
+        looped = sum(self._of(e, 1) for e in _repeated_equations(program) if _is_looped(e))
+        others = self.operations(program, 1) - looped
+        waits = MEETING.lanes_that_meet if self.lanes_wait(program) else 1
+        return 1 / max(others * waits / self.turn + looped / self.looped, 1 / self.turn)
+
     def operations(self, program: Program, threads: int) -> float:
         """Sequential operations of each thread, if ``threads`` of them run a lane together."""
-        repeated = repeated_blocks(program)
-        blocks = (block for block in program.graph if block.name in repeated)
-        codes = (op.code.typed for block in blocks for op in program.primitives_in_loop(block))
-        return sum(self._of(e, threads) for code in codes if code is not None for e in equations_of(code.jaxpr.jaxpr))
+        return sum(self._of(e, threads) for e in _repeated_equations(program))
 
     def _of_factors(self, equation: Equation, threads: int) -> float:
         """Sequential operations of each thread in a factorization: rows are sequential, elements of a row parallel."""

@@ -7,9 +7,10 @@ operations for all lanes and blocks together. Measured in 2026-11 on an H100 wit
 operations per lane, took a fifth with 1,000 lanes, as long with 10,000 and 1.7 times as long with 65,536.
 
 Code of its own, a thread to a lane, was measured on an H200 with jax 0.11: where a lane's values are numbers, stacks
-and small arrays, it took a 4th to an 89th of the time of XLA's loop (Collatz 89, Mandelbrot 81, quicksort 18, stack
-machine 16, Takeuchi 12, Fibonacci and continuation 10, queens 6, k-d tree 5); where they are vectors of floats, 4 to 60
-times as long (stiff 5, eight schools 4, tree network and NUTS of 100 dimensions 60). For those, other threads run lanes
+and small arrays, it took a 5th to an 89th of the time of XLA's loop (Collatz 89, Mandelbrot 81, quicksort 18, stack
+machine 16, Takeuchi 12, Fibonacci and continuation 10, queens 6, k-d tree 5); where threads of a warp meet, funnel took
+a 3.7th and eight schools two thirds. Where a lane's values are long vectors, it took 4 to 60 times as long (quadrature
+4, stiff 5, tree network 18, NUTS of 100 dimensions 37, neural ODE 59). For those, other threads run lanes
 (``forms.py``).
 """
 
@@ -35,7 +36,7 @@ from hlobatch.targets.lanes import Verdict
 from hlobatch.targets.loop import LoopCosts
 from hlobatch.targets.profile import h100, own
 from hlobatch.targets.target import Form, Target
-from hlobatch.targets.work import Work, largest_of_lanes
+from hlobatch.targets.work import largest_of_lanes
 
 GPU: Final = "gpu"
 """JAX's name of the platform of all GPUs."""
@@ -77,7 +78,7 @@ class Gpu(Target):
     forms: Forms = Forms()
 
     def judge(self, program: Program) -> Verdict:
-        """Choose code of lanes for programs on numbers, stacks and small arrays, not for those on vectors of floats."""
+        """Choose code of lanes where a thread to each is expected to be faster than XLA's loop."""
         if self.processor is None:
             return Verdict(False, "code of its own is made for NVIDIA's GPUs")
         if not self.chooses_own_code:
@@ -85,16 +86,14 @@ class Gpu(Target):
         if not repeated_blocks(program):
             return Verdict(False, "no lane goes back to a block")
         form = self.form_for(program)
-        if form is not None and form.processor != self.processor:
+        if form is not None and form.processor.threads_per_lane > 1:
             return Verdict(False, f"{form.reason}, and that has not run on a card")
-        work = Work.of(program)
         if (most := largest_of_lanes(program)) > self.own_elements:
             return Verdict(False, f"a lane has arrays of {most:,} elements, which a thread works on one by one")
-        if work.wide + work.products > work.whole + work.floats:
-            return Verdict(False, "lanes compute vectors, which a thread works on one element after the other")
-        if work.of_floats > work.whole and work.functions:
-            return Verdict(False, "functions of floats are dear, and threads of a warp would wait for each other")
-        return Verdict(True, "a thread to each lane waits for no other, and for no test of a loop by the host")
+        times = self.forms.times_of_loop(program)
+        if times < 1:
+            return Verdict(False, f"a thread to each lane is expected to take {1 / times:.1f} times as long")
+        return Verdict(True, "a thread to each lane waits for no test of a loop by the host")
 
     def form_for(self, program: Program) -> Form | None:
         return None if self.processor is None else form_of(program, self.forms)
