@@ -177,17 +177,27 @@ def profile() -> Profile:
     all_turns = [Turns(n, max(200, 2**21 // n)) for n in lanes]
     times = [turns.measured() for turns in all_turns]
     measured: dict[str, Any] = operations_and_kernels(all_turns, times)
+    check(measured)  # before what takes longest
     if target.is_host:
         measured |= caches() | code_of_lanes()
     else:
         measured |= {"test_ns": test(), "busy_lanes": busy(lanes, times)}
     if target.divides and target.threads > 1:
         measured["thread_ns"] = thread()
+    check(measured)
+    rounded = {name: _rounded(value) for name, value in measured.items()}
+    return Profile(platform, jax.devices()[0].device_kind, date.today().isoformat(), jax.__version__, **rounded)
+
+
+def check(measured: Mapping[str, Any]) -> None:
+    """Check that more work took more time.
+
+    Raises:
+        BusyError: It did not.
+    """
     absurd = [name for name, value in numbers_of(measured) if value <= 0]
     if absurd:
         raise BusyError(f"more work took less time ({', '.join(absurd)}): measure while the machine does nothing else")
-    rounded = {name: _rounded(value) for name, value in measured.items()}
-    return Profile(platform, jax.devices()[0].device_kind, date.today().isoformat(), jax.__version__, **rounded)
 
 
 def numbers_of(measured: Mapping[str, Any]) -> Iterator[tuple[str, float]]:

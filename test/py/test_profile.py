@@ -211,11 +211,13 @@ def test_calibration_finds_what_a_machine_takes(tmp_path: Path, monkeypatch: pyt
 def test_calibration_says_that_the_machine_is_busy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """It does so before it measures what takes longest."""
     monkeypatch.setattr(
         calibrate, "operations_and_kernels", lambda turns, times: {"operation_ns": -0.02, "kernel_ns": 300.0}
     )
     monkeypatch.setattr(calibrate, "LANES_OF_HOSTS", ())
-    monkeypatch.setattr(calibrate, "thread", lambda: 10_000.0)
+    monkeypatch.setattr(calibrate, "all_times", lambda: pytest.fail("it goes on"))
+    monkeypatch.setattr(calibrate, "thread", lambda: pytest.fail("it goes on"))
     with pytest.raises(SystemExit, match="1"):
         calibrate.main([str(tmp_path / "it.json")])
     assert (
