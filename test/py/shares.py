@@ -71,12 +71,10 @@ def features(function: Callable[..., Any]) -> frozenset[str]:
 
 
 def pairs_and_calls(function: Callable[..., Any]) -> set[Any]:
-    """All pairs of features of a function, and the names of the functions and methods that it calls."""
-    called = [node.func for node in nodes(function) if isinstance(node, ast.Call)]
-    return {
-        *itertools.combinations(sorted(features(function)), 2),
-        *(ast.unparse(one).split(".")[-1] for one in called),
-    }
+    """All pairs of features of a function, and the names of what it calls, except what its own file defines."""
+    called = (ast.unparse(node.func).split(".")[-1] for node in nodes(function) if isinstance(node, ast.Call))
+    own = defined(inspect.unwrap(function).__code__.co_filename)
+    return {*itertools.combinations(sorted(features(function)), 2), *(name for name in called if name not in own)}
 
 
 def nodes(function: Callable[..., Any]) -> Iterator[ast.AST]:
@@ -86,10 +84,21 @@ def nodes(function: Callable[..., Any]) -> Iterator[ast.AST]:
 
 
 @functools.cache
+def parsed(file: str) -> ast.Module:
+    """The syntax tree of a file."""
+    return ast.parse(Path(file).read_bytes())
+
+
+@functools.cache
+def defined(file: str) -> frozenset[str]:
+    """The names of the functions, methods and classes that a file defines."""
+    return frozenset(node.name for node in ast.walk(parsed(file)) if isinstance(node, (ast.FunctionDef, ast.ClassDef)))
+
+
+@functools.cache
 def definitions(file: str) -> dict[int, ast.stmt]:
     """The definitions of functions in a file by their first lines, which are those of their decorators."""
-    tree = ast.parse(Path(file).read_bytes())
-    found = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    found = [node for node in ast.walk(parsed(file)) if isinstance(node, ast.FunctionDef)]
     return {min(part.lineno for part in (node, *node.decorator_list)): node for node in found}
 
 

@@ -98,7 +98,7 @@ OTHERS = covering({program.name: features(program.function) for program in ALLOW
 
 
 USUAL = each_value({program.name: pairs_and_calls(program.function) for program in ALLOWED})
-"""Programs that run by day: in them, what is called in any of all programs, and each pair of kinds of statements."""
+"""Programs that run by day: in them, each pair of kinds of statements, and what any program calls of Python's."""
 
 
 def is_quick(program: Program, executor: str) -> bool:

@@ -19,6 +19,21 @@ def test_there_is_no_such_part(text: str) -> None:
         shares.Part.read(text)
 
 
+def called_by_the_next(items):
+    return items.pop()
+
+
+def calls(items):
+    return sorted(items), called_by_the_next(items)
+
+
+def test_what_a_program_calls_is_a_feature_unless_its_own_file_defines_it() -> None:
+    found = shares.pairs_and_calls(calls)
+    assert {"sorted", ("Call", "Return")} <= found
+    assert "called_by_the_next" not in found
+    assert "pop" in shares.pairs_and_calls(called_by_the_next)
+
+
 def test_in_a_choice_of_cases_all_values_occur() -> None:
     cases = {(a, b): {a, b} for a in "xyz" for b in "123"}
     chosen = shares.each_value(cases)
