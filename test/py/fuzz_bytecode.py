@@ -6,11 +6,14 @@ all memory, or corrupt it. Corrupted memory may only show later, so an input dur
 in its own process. Prints how many were accepted and refused, and for how many MLIR's reader ended the process.
 """
 
+import os
 import random
 import resource
 import signal
 import subprocess
 import sys
+import tempfile
+import traceback
 
 from fuzz_dialect import corpus, is_accepted
 
@@ -83,8 +86,20 @@ def say(word: str) -> None:
 
 
 def run(start: int, count: int, seed: int) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, __file__, str(count), str(seed), str(start)]
-    return subprocess.run(command, capture_output=True, text=True)
+    """What a process says that tries inputs from number ``start`` on: a fork, which has imported everything."""
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as errors:
+        if not (child := os.fork()):
+            os.dup2(out.fileno(), sys.stdout.fileno())
+            os.dup2(errors.fileno(), sys.stderr.fileno())
+            try:
+                work(start, count, seed)
+                os._exit(0)
+            except BaseException:  # noqa: BLE001  # as an interpreter ends
+                traceback.print_exc()
+            finally:
+                os._exit(1)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        return subprocess.CompletedProcess([], status, *(file.seek(0) or file.read() for file in (out, errors)))
 
 
 def main(count: int, seed: int) -> None:
@@ -106,5 +121,4 @@ def main(count: int, seed: int) -> None:
 
 
 if __name__ == "__main__":
-    count, seed, *start = map(int, sys.argv[1:])
-    work(*start, count, seed) if start else main(count, seed)
+    main(*map(int, sys.argv[1:]))
