@@ -4,7 +4,7 @@ import pytest
 from array_programs import by_turns, program
 from feature_pairs import check
 
-BY_DAY = range(0, 40, 10)
+BY_DAY = range(0, 40, 20)
 """The first seeds of programs by day, ten in a row."""
 BY_NIGHT = 8_000
 

@@ -188,7 +188,7 @@ def test_what_takes_too_long_is_left_to_others(
 
 
 def test_a_run_that_is_known_to_be_long_is_given_to_threads_at_once(from_python: list[Run]) -> None:
-    batched, n = kernel(down, threads=2), np.full(SIZE, 20_000_000, np.int32)
+    batched, n = kernel(down, threads=2), np.full(SIZE, 5_000_000, np.int32)
     for _ in range(CALLS_FROM_PYTHON + 3):
         assert batched(n).tolist() == [5] * SIZE
     assert len(from_python) == CALLS_FROM_PYTHON + 3

@@ -322,7 +322,7 @@ LEFT_TO_THE_NIGHT = (
 """Executors that do not run all rows in the usual run."""
 
 WITHOUT_A_PASS: tuple[tuple[str, int], ...] = tuple((f"without_{name}", ROWS) for name in PASSES)
-"""Executors with one optimization off, which each second program divides with each other in the usual run."""
+"""Executors with one optimization off, which every third program divides with the others in the usual run."""
 
 DIVIDED: tuple[tuple[str, int], ...] = (
     ("interpret_lowered", 2),
@@ -336,8 +336,8 @@ DIVIDED: tuple[tuple[str, int], ...] = (
 """All other executors that programs divide between each other in the usual run, each program having one."""
 
 FEATURES = {program.name: features(program.function.function) for program in ZOO}
-EACH_SECOND = dict([*FEATURES.items()][::2])
-DIVISIONS = (covering(FEATURES, DIVIDED, 1), covering(EACH_SECOND, WITHOUT_A_PASS, 1))
+EACH_THIRD = dict([*FEATURES.items()][::3])
+DIVISIONS = (covering(FEATURES, DIVIDED, 1), covering(EACH_THIRD, WITHOUT_A_PASS, 1))
 BY_DAY = {name: [form for division in DIVISIONS for form in division.get(name, ())] for name in FEATURES}
 
 AS_FOR_USERS = ("chosen", *(name for name in KERNELS if name.startswith(("kernel", "gang")) and "checked" not in name))

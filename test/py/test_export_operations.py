@@ -136,17 +136,16 @@ def arguments(kind: Callable[..., Any]) -> Any:
     return given[kind]
 
 
+@pytest.mark.parametrize("size", [SIZE, 0], ids=["of one size", "of any size"])
 @pytest.mark.parametrize("kind", [elementwise, draws, of_vectors, of_matrices])
-def test_every_kind_of_operation_is_exported(kind: Callable[..., Any], tmp_path: Path) -> None:
-    """For a batch of one size, and of any."""
+def test_every_kind_of_operation_is_exported(kind: Callable[..., Any], size: int, tmp_path: Path) -> None:
     x = arguments(kind)
     wanted = jax.jit(jax.vmap(kind))(x)
-    for size in (SIZE, 0):
-        artifact = hb.load(hb.export(hb.batch(kind), x[:size]).save(tmp_path / "f.hlob"))
-        found = artifact.call(x)
-        for name in wanted:
-            for one, other in zip(*map(jax.tree.leaves, (found[name], wanted[name])), strict=True):
-                np.testing.assert_allclose(one, other, rtol=3e-5, atol=3e-5, err_msg=name)
-        module = stablehlo.deserialize_portable_artifact(make_context(), artifact.stablehlo)
-        dialects = set(re.findall(r'^ *(?:%\S+ = )?"?([a-z]+)\.', str(module), re.MULTILINE))
-        assert dialects == {"stablehlo", "func"}
+    artifact = hb.load(hb.export(hb.batch(kind), x[:size]).save(tmp_path / "f.hlob"))
+    found = artifact.call(x)
+    for name in wanted:
+        for one, other in zip(*map(jax.tree.leaves, (found[name], wanted[name])), strict=True):
+            np.testing.assert_allclose(one, other, rtol=3e-5, atol=3e-5, err_msg=name)
+    module = stablehlo.deserialize_portable_artifact(make_context(), artifact.stablehlo)
+    dialects = set(re.findall(r'^ *(?:%\S+ = )?"?([a-z]+)\.', str(module), re.MULTILINE))
+    assert dialects == {"stablehlo", "func"}

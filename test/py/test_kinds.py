@@ -4,7 +4,7 @@ import pathlib
 import random
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib.util import module_from_spec, spec_from_file_location
 from typing import Any, Final
 
@@ -60,7 +60,12 @@ def check(plain: Callable[[float], Any], refusals: tuple[str, ...], sizes: tuple
             assert (value == wanted) if isinstance(wanted, str) else np.isclose(value, wanted, rtol=1e-4), (x, wanted)
 
 
-@pytest.mark.parametrize("operation", OPERATIONS)
+def variants_by_night(operations: Iterable[str]) -> list[Any]:
+    """All operations; by day not those that are numbered, which are variants of the operation of that name."""
+    return [pytest.param(name, marks=pytest.mark.slow) if name[-1].isdigit() else name for name in operations]
+
+
+@pytest.mark.parametrize("operation", variants_by_night(OPERATIONS))
 def test_an_operation_is_pythons(operation: str, tmp_path: pathlib.Path) -> None:
     way = WAYS_BY_DAY[[*OPERATIONS].index(operation) % len(WAYS)]
     module = loaded(tmp_path / f"kinds_{operation}.py", CLASSES + function(way, operation))

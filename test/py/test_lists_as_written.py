@@ -353,7 +353,7 @@ def read_outside_of_a_handler(n):
 PROGRAMS = [
     rows_of_a_lanes_length,
     sums_of_rows,
-    cubes_beside_rows,
+    pytest.param(cubes_beside_rows, marks=pytest.mark.slow),
     taken_before_anything_is_put_in,
     taken_and_nothing_is_put_in,
     taken_by_a_method,

@@ -8,6 +8,7 @@ import re
 from typing import NamedTuple
 
 import pytest
+from shares import by_day
 from small_functions import ints
 
 import hlobatch as hb
@@ -238,10 +239,13 @@ def f(n):
 
 @pytest.mark.parametrize(
     "text",
-    [
-        *(LISTS, DICTS, NONE_OR_NUMBERS, FUNCTIONS_IN_VARIABLES, COMPREHENSIONS, LISTS_OF_LISTS),
-        *(IN_A_LOOP_OF_KNOWN_TURNS, IN_LOOPS_OF_KNOWN_TURNS, UNROLLED),
-    ],
+    by_day(
+        [
+            *(LISTS, NONE_OR_NUMBERS, DICTS, FUNCTIONS_IN_VARIABLES, LISTS_OF_LISTS, COMPREHENSIONS),
+            *(IN_A_LOOP_OF_KNOWN_TURNS, IN_LOOPS_OF_KNOWN_TURNS, UNROLLED),
+        ],
+        5,
+    ),
 )
 def test_a_round_finds_all_however_many_there_are(text, tmp_path, monkeypatch):
     """Each list that grows, each variable that may be None and each call that is followed took rounds of its own."""
@@ -332,7 +336,7 @@ def functions_of(text, count, folder):
 
 
 @pytest.mark.parametrize(
-    "text", [SORTED_LISTS, SETS, LISTS_IN_A_DICT, OBJECTS_IN_A_LIST, IN_A_CIRCLE, UNTIL_THE_LIST_IS_LONG]
+    "text", by_day([SORTED_LISTS, SETS, LISTS_IN_A_DICT, OBJECTS_IN_A_LIST, IN_A_CIRCLE, UNTIL_THE_LIST_IS_LONG], 3)
 )
 def test_functions_are_made_in_as_many_rounds_however_many_they_are(text, tmp_path, monkeypatch):
     """Regression: each function took one or two rounds of its own, and each of a recursion in a circle fifteen."""

@@ -451,7 +451,7 @@ WAYS = {"a function": "push(items, t % 4)", "an inner function": "grow(t % 4)", 
 
 
 @pytest.mark.parametrize("way", by_day(list(WAYS), 1))
-@pytest.mark.parametrize("name", [name for name in ITERATED if "what changes" not in name])
+@pytest.mark.parametrize("name", by_day([name for name in ITERATED if "what changes" not in name], 5))
 def test_an_iterator_over_what_is_changed_in_some_way(name: str, way: str) -> None:
     found = outcome(f"""
 import itertools
@@ -473,7 +473,7 @@ def main(a, b):
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in ITERATED if name != "iter"]
+    "name", by_day([name for name in ITERATED if name != "iter"], 6)
 )  # which is refused for a list of a lane's length
 def test_an_iterator_over_what_stays(name: str) -> None:
     found = outcome(f"""
