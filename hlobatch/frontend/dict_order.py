@@ -23,6 +23,7 @@ from typing import Any, Final
 
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.ir.boxed import has_lost_its_order
+from hlobatch.values.lane_failures import needed
 
 IN_ORDER: Final = frozenset(
     {list, tuple, iter, enumerate, zip, reversed, map, filter, collections.deque, functools.reduce, dict.fromkeys}
@@ -41,6 +42,7 @@ def in_known_order(value: Any) -> Any:
     Raises:
         BatchTypeError: It is a dict, or a view of one, whose keys are in different orders on two paths.
     """
+    needed(value, TypeError, "'NoneType' object is not iterable")
     entries = getattr(value, "mapping", None) if isinstance(value, (KeysView, ValuesView, ItemsView)) else value
     if isinstance(entries, (dict, types.MappingProxyType)) and has_lost_its_order(entries):
         error = BatchTypeError(

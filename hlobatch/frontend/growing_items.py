@@ -38,7 +38,7 @@ from hlobatch.values.growing_lists import GrowingDeque, GrowingList, Most
 from hlobatch.values.growing_tables import GrowingCounter, GrowingDefaults, GrowingDict, GrowingOrdered, GrowingSet
 from hlobatch.values.growing_tuples import GrowingTuple, tuple_of
 from hlobatch.values.lane_arrays import LaneArray, worst
-from hlobatch.values.lane_failures import fails
+from hlobatch.values.lane_failures import fails, needed
 from hlobatch.values.one_of import ranked
 from hlobatch.values.tables import Table
 from hlobatch.values.texts import LaneText
@@ -259,6 +259,7 @@ def unpacked(value: Any, star: int | None, count: int) -> Any:
         star: The index of the name with a star; None if there is none.
         count: The number of names.
     """
+    needed(value, TypeError, "cannot unpack non-iterable NoneType object")
     in_known_order(value)
     if not isinstance(value, Growing):
         return value if star is None else _with_rest(list(value), star, count - star - 1)

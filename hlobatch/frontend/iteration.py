@@ -45,7 +45,7 @@ from hlobatch.values.facts import (
     turns_of,
 )
 from hlobatch.values.identity import places_of
-from hlobatch.values.lane_failures import fails, where
+from hlobatch.values.lane_failures import fails, needed, where
 from hlobatch.values.number_tables import from_table, table_of
 from hlobatch.values.one_of import Rows
 from hlobatch.values.own_containers import content
@@ -116,6 +116,7 @@ def _counting(count: Any) -> range:
 
 def length(value: Any) -> Any:
     """The number of items."""
+    needed(value, TypeError, "'NoneType' object is not iterable")
     if is_array(value) and value.ndim == 0:
         raise BatchTypeError("a `for` goes over a single number", help="write `range(n)` to go over numbers.")
     sequence = items(value)

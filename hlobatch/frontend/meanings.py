@@ -152,7 +152,7 @@ class Meanings:
 
     def _as_meant(self, node: Any, written: Any) -> Any:
         """A node, whose parts have been rewritten, rewritten itself."""
-        node = _with_method(node)
+        node = self._with_method(node)
         match node:
             case ast.Compare(left, [ast.Is() | ast.IsNot() | ast.Eq() | ast.NotEq() as operator], [ast.Constant(None)]):
                 is_none = helper("__hb_is_none", [left], node)
@@ -172,13 +172,33 @@ class Meanings:
                 return helper("__hb_fresh", [self._call(node, written)], node)
             case ast.Call():
                 return self._call(node, written)
-            case ast.Subscript(value, index, ast.Load()) if self.asks_items or not _is_written_out(index):
+            case ast.Subscript(value, index, ast.Load()) if (
+                self.asks_items or self.is_careful or not _is_written_out(index)
+            ):
                 return _item(value, index, node)
             case ast.Attribute(value, name, ast.Load()) if static_value(node, self.source, self.local) is MISSING:
                 return helper("__hb_member", [value, literal(name, node)], node)
             case ast.Compare():
                 return self._comparison(node)
         return self._trace_time(node)
+
+    def _with_method(self, node: Any) -> Any:
+        """A method call with a plain attribute in place of a call of ``__hb_member``; any other node unchanged."""
+        match node:
+            case ast.Call(ast.Name("__hb_follow" | "__hb_see"), [site, function, *arguments]) if method := self._method(
+                function
+            ):
+                return located(ast.Call(node.func, [site, method, *arguments], node.keywords), node)
+            case ast.Call(function) if method := self._method(function):
+                return located(ast.Call(method, node.args, node.keywords), node)
+        return node
+
+    def _method(self, function: ast.expr) -> ast.expr | None:
+        match function:
+            case ast.Call(ast.Name("__hb_member"), [value, ast.Constant(str() as name)]) if name not in members.NAMES:
+                owner = helper("__hb_owner", [value, literal(name, value)], value) if self.is_careful else value
+                return located(ast.Attribute(owner, name, ast.Load()), function)
+        return None
 
     def _trace_time(self, node: Any) -> Any:
         """Control flow inside a lambda or a comprehension rewritten to calls; displays and unpacking, too."""
@@ -303,25 +323,6 @@ def _with_items_there(node: ast.Call) -> ast.Call:
 
 def _is_starred(node: ast.expr) -> bool:
     return isinstance(node, ast.Starred)
-
-
-def _with_method(node: Any) -> Any:
-    """A method call with a plain attribute in place of a call of ``__hb_member``; any other node unchanged."""
-    match node:
-        case ast.Call(ast.Name("__hb_follow" | "__hb_see"), [site, function, *arguments]) if method := _method(
-            function
-        ):
-            return located(ast.Call(node.func, [site, method, *arguments], node.keywords), node)
-        case ast.Call(function) if method := _method(function):
-            return located(ast.Call(method, node.args, node.keywords), node)
-    return node
-
-
-def _method(function: ast.expr) -> ast.expr | None:
-    match function:
-        case ast.Call(ast.Name("__hb_member"), [value, ast.Constant(str() as name)]) if name not in members.NAMES:
-            return located(ast.Attribute(value, name, ast.Load()), function)
-    return None
 
 
 def _later(value: ast.expr) -> ast.expr:

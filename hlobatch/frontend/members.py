@@ -25,11 +25,13 @@ from hlobatch.frontend.python_numbers import type_of
 from hlobatch.typing import DType
 from hlobatch.values.identity import is_now
 from hlobatch.values.lane_arrays import LaneArray
+from hlobatch.values.lane_failures import needed
 from hlobatch.values.number_tables import is_integer
 
 
 def member(value: Any, name: str) -> Any:
     """The attribute ``name`` of a value."""
+    owner(value, name)
     if name == "__class__":
         return type_of(value)
     if name == "size":
@@ -37,6 +39,12 @@ def member(value: Any, name: str) -> Any:
     if not is_tracer(value) or name not in NAMES:
         return getattr(value, name)
     return _PROPERTIES[name](value) if name in _PROPERTIES else functools.partial(METHODS[name], value)
+
+
+def owner(value: Any, name: str) -> Any:
+    """A value whose attribute is asked for; lanes fail in which it is None."""
+    needed(value, AttributeError, f"'NoneType' object has no attribute {name!r}")
+    return value
 
 
 def _size(value: Any) -> Any:

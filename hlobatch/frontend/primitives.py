@@ -162,6 +162,7 @@ HELPERS: Final = {
     "__hb_matched": traced_functions.matched,
     "__hb_item": items.item,
     "__hb_take_out": container_methods.take_out,
+    "__hb_owner": members.owner,
     "__hb_member": members.member,
     "__hb_method": special_methods.method,
     "__hb_result": special_methods.as_result,

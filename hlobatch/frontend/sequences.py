@@ -41,7 +41,7 @@ from hlobatch.values import whole_numbers
 from hlobatch.values.boxes import attributes_of, is_boxable
 from hlobatch.values.identity import is_another, mutable_parts
 from hlobatch.values.lane_arrays import LaneArray, elementwise
-from hlobatch.values.lane_failures import is_there
+from hlobatch.values.lane_failures import is_there, needed
 from hlobatch.values.number_tables import is_integer, table_of
 from hlobatch.values.one_of import for_each
 from hlobatch.values.optional import is_none, is_opened, is_optional, is_several
@@ -207,6 +207,7 @@ def contains(container: Any, item: Any) -> Any:
     container, item = as_texts((container, item))
     if isinstance(container, Choice) or (isinstance(item, Choice) and not isinstance(container, Growing)):
         return for_each(contains, container, item)
+    needed(container, TypeError, "argument of type 'NoneType' is not iterable")
     if is_optional(item) and not isinstance(container, (tuple, list)):
         return for_each(contains, container, item)
     container = content(container, "__contains__")

@@ -37,7 +37,7 @@ from hlobatch.prelude.bases import Content
 from hlobatch.values.boxes import attributes_of, boxed, is_boxable
 from hlobatch.values.identity import has_changed, is_now, is_one_of, mutable_parts, places_of
 from hlobatch.values.kinds import Kinds, named
-from hlobatch.values.lane_failures import by_python, is_there
+from hlobatch.values.lane_failures import by_python, is_there, needed
 from hlobatch.values.one_of import chosen
 from hlobatch.values.optional import is_optional
 from hlobatch.values.own_containers import are_made, content, has_content
@@ -200,6 +200,10 @@ def _changed(base: Any, steps: Sequence[Step], assigned: Callable[[Any, Step], A
     """A copy of a value with the part to which the steps lead replaced by ``assigned(base, step)``."""
     step, *rest = steps
     is_there(step[1], "an item at")
+    if step[0] == ".":
+        needed(base, AttributeError, f"'NoneType' object has no attribute {step[1]!r}")
+    else:
+        needed(base, TypeError, "'NoneType' object does not support item assignment")
     if not rest or is_array(base):
         has_changed(base)
     if not rest:

@@ -361,10 +361,15 @@ def is_there(value: Any, what: str) -> None:
         fails(TypeError, f"{what} None", jnp.logical_not(known.is_there))
 
 
-def given(value: Any, kind: type[Exception], text: str) -> Any:
-    """A value for the lanes in which it is not None; the other lanes raise ``kind(text)``."""
+def needed(value: Any, kind: type[Exception], text: str) -> None:
+    """Note that lanes raise ``kind(text)`` in which a value is None."""
     if (known := optional(value)) is not None:
         fails(kind, text, jnp.logical_not(known.is_there))
+
+
+def given(value: Any, kind: type[Exception], text: str) -> Any:
+    """A value for the lanes in which it is not None; the other lanes raise ``kind(text)``."""
+    needed(value, kind, text)
     return in_any_case(value)
 
 
