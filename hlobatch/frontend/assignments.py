@@ -22,7 +22,7 @@ from hlobatch.frontend.failing_statements import FailingLowering
 from hlobatch.frontend.nodes import located
 from hlobatch.frontend.places import assignments, augmented, unpacked
 from hlobatch.frontend.scopes import places_in, root_of, target_names
-from hlobatch.frontend.syntax import assigned, load
+from hlobatch.frontend.syntax import assigned, helper, literal, load
 from hlobatch.ir.code import DELETION
 from hlobatch.ir.ops import PrimOp
 
@@ -53,6 +53,9 @@ class AssignmentLowering:
         if len(node.targets) == 1 and self._is_overloaded(node.targets[0], "__setitem__", node):
             self._set_item(node.targets[0], node.value, node)
             return
+        if len(node.targets) == 1 and self._is_by_method(node.targets[0], node):
+            self._set_attribute(node.targets[0], node.value, node)
+            return
         if any(True for target in node.targets for _ in places_in(target)):
             self._assign_places(node.targets, node.value, node)
             return
@@ -76,6 +79,17 @@ class AssignmentLowering:
         """Lower ``a[i] = …`` as ``a.__setitem__(i, …)``; Python evaluates the value first."""
         given = load(self.function.as_variable(self.function.simple(value), value), value)
         self._call_method(target, "__setitem__", [target.slice, given], node)
+
+    def _is_by_method(self, target: ast.expr, node: ast.stmt) -> TypeGuard[ast.Attribute]:
+        """Whether an assignment to an attribute calls a method of the user's, the setter of a property."""
+        return isinstance(target, ast.Attribute) and self.function.is_overloaded((target.attr,), node)
+
+    def _set_attribute(self, target: ast.Attribute, value: ast.expr, node: ast.stmt) -> None:
+        """Lower ``a.x = …`` as a call of the setter of a property; Python evaluates the value first."""
+        given = load(self.function.as_variable(self.function.simple(value), value), value)
+        setter = helper("__hb_method", [literal(f".{target.attr}=", target), target.value], target)
+        call = located(ast.Call(setter, [target.value, given], []), node)
+        self.function.statement(located(ast.Expr(call), node))
 
     def _call_method(self, target: ast.Subscript, name: str, arguments: list[ast.expr], node: ast.stmt) -> None:
         """Lower a statement on an item as a call of a method of its object."""
@@ -135,6 +149,10 @@ class AssignmentLowering:
         """Lower ``a += …`` and the like."""
         if self._is_overloaded(node.target, "__setitem__", node):
             self._augment_item(node.target, node)
+            return
+        if self._is_by_method(node.target, node):
+            before = located(ast.Attribute(node.target.value, node.target.attr, ast.Load()), node.target)
+            self._set_attribute(node.target, located(ast.BinOp(before, node.op, node.value), node), node)
             return
         if isinstance(node.target, ast.Name) and (special := special_methods.augmented(node)):
             names, operation = special

@@ -24,6 +24,7 @@ from hlobatch.frontend.following import Calls, called, is_batched, is_followed_a
 from hlobatch.frontend.guesses import CONTAINERS, Expected, NothingExpected, Unexpected, is_likely, method
 from hlobatch.frontend.library import changed_in, is_built_in
 from hlobatch.frontend.nested import Template
+from hlobatch.frontend.rewriting.inner_classes import with_classes
 from hlobatch.frontend.rewriting.memoized import Memoized, with_dicts
 from hlobatch.frontend.source import MISSING, Source, plain_function, read_source
 from hlobatch.ir.names import unused
@@ -174,7 +175,7 @@ class Callees:
         key = plain, None
         if key not in self.by_key:
             source = with_dicts(
-                read_source(plain),
+                with_classes(read_source(plain)),
                 lambda node, of: static_value(node, of, frozenset()),
                 of_globals=self.facts.has(Memoized),
             )

@@ -293,6 +293,7 @@ def _function(source: Source, node: Node, local: frozenset[str]) -> types.Functi
             help="define it outside, and pass it what it uses.",
         )
     cells = dict(zip(around.__code__.co_freevars, around.__closure__ or (), strict=True))
+    cells |= {name: types.CellType(kind) for name, kind in source.classes.items()}
     closed = tuple(
         types.CellType() if name in local else cells.get(name, types.CellType()) for name in code.co_freevars
     )

@@ -159,7 +159,9 @@ class RaisingLowering(ExpressionLowering):
 
     @property
     def _lost(self) -> tuple[str, ...]:
-        """The object that a function makes, which nobody has if it fails."""
+        """What a function gives back that nobody reads if it fails: without handlers all, else the object it makes."""
+        if not self.has_try:
+            return self.callee.given_back
         if self.source.function.__name__ not in ("__init__", "__post_init__"):
             return ()
         return tuple(name for name in parameter_names(self.source)[:1] if name in self.given_back)

@@ -48,6 +48,7 @@ class Source:
         node: Its definition; a lambda is converted to a definition with one ``return``.
         lines: The lines of the file.
         code: The code of the definition: the function's own, unless the definition was rewritten.
+        classes: The classes that were defined inside, by their names.
     """
 
     function: types.FunctionType
@@ -55,6 +56,7 @@ class Source:
     node: ast.FunctionDef
     lines: tuple[str, ...] = field(repr=False)
     code: types.CodeType = field(repr=False)
+    classes: Mapping[str, type] = field(repr=False, default_factory=dict)
 
     def location(self, node: ast.AST) -> Location:
         """The span of a node."""
@@ -97,11 +99,13 @@ class Source:
 
     @property
     def free_names(self) -> tuple[str, ...]:
-        """Names taken from enclosing functions."""
-        return self.function.__code__.co_freevars
+        """Names taken from enclosing functions, and of classes that were defined inside."""
+        return (*self.function.__code__.co_freevars, *self.classes)
 
     def resolve(self, name: str) -> Any:
         """The present value of a name that is not local; ``MISSING`` if it is not defined."""
+        if name in self.classes:
+            return self.classes[name]
         if name in self._closure:
             try:
                 return self._closure[name].cell_contents

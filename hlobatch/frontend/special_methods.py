@@ -61,6 +61,11 @@ def augmented(node: ast.AugAssign) -> tuple[tuple[str, ...], str] | None:
 def method(name: str, *operands: Any) -> Callable[..., Any]:
     """The callee of an operation: a function of the user's, or the meaning of Python's operator on other values."""
     value = operands[1] if name == "contains" else operands[0]
+    if name.startswith(".") and name.endswith("="):
+        found = getattr(type(value), name[1:-1], None)
+        if isinstance(found, property) and isinstance(found.fset, types.FunctionType):
+            return found.fset
+        return functools.partial(_assigned, name[1:-1])
     if name.startswith("."):
         found = getattr(type(value), name[1:], None)
         if isinstance(found, property) and isinstance(found.fget, types.FunctionType) and is_users(found.fget):
@@ -86,6 +91,10 @@ def method(name: str, *operands: Any) -> Callable[..., Any]:
 
 def _attribute(name: str, value: Any) -> Any:
     return member(value, name) if name in NAMES else getattr(value, name)
+
+
+def _assigned(name: str, value: Any, given: Any) -> None:
+    setattr(value, name, given)
 
 
 def as_result(name: str, result: Any, *operands: Any) -> Any:

@@ -22,6 +22,7 @@ SUPPORTED: Final[dict[type[ast.AST], str]] = {
     ast.Return: "`return`, anywhere",
     ast.Call: "calls; of batched functions anywhere in an expression, recursively or mutually",
     ast.FunctionDef: "functions defined inside, also recursive ones",
+    ast.ClassDef: "classes defined inside, which use no variables of the function",
     ast.Nonlocal: "`nonlocal`",
     ast.Raise: "`raise`, in each lane separately",
     ast.Assert: "`assert`, in each lane separately",
@@ -39,7 +40,10 @@ SUPPORTED: Final[dict[type[ast.AST], str]] = {
 
 UNSUPPORTED: Final[dict[type[ast.AST], tuple[str, str]]] = {
     ast.AsyncFunctionDef: ("`async def`", "use an ordinary function."),
-    ast.ClassDef: ("a class defined inside", "define it outside the batched function."),
+    ast.ClassDef: (
+        "a class defined inside an inner function, a branch or a loop",
+        "define it between the statements of the batched function, or outside.",
+    ),
     ast.Delete: ("`del` of an attribute", "build a new value without it."),
     ast.AsyncFor: ("`async for`", "use `for … in range(…)`."),
     ast.With: (

@@ -136,7 +136,7 @@ def _check_nothing_is_left(mistake: Mistake, module: types.ModuleType, text: str
 
 NODES = {
     ast.AsyncFunctionDef: "«async def g(x):\n        return x»",
-    ast.ClassDef: "«class C:\n        pass»",
+    ast.ClassDef: "if n > 1:\n      «class C:\n        pass»",
     ast.Delete: "«del n.a»",
     ast.With: "«with jax.named_scope('a'):\n        m = n»",
     ast.TryStar: "«try:\n        m = n\n    except* ValueError:\n        m = 1»",
