@@ -22,7 +22,8 @@ from typing import Any, Final
 from hlobatch.diagnostics import HloBatchError, UnsupportedSyntaxError
 from hlobatch.frontend.failing_statements import FailingLowering
 from hlobatch.frontend.nodes import all_arguments, children, is_in, located, walk, with_fields
-from hlobatch.frontend.scopes import all_parameters, bound_by_match, with_parts
+from hlobatch.frontend.places import as_target
+from hlobatch.frontend.scopes import all_parameters, bound_by_match, root_of, with_parts
 from hlobatch.frontend.straight_line import TEMPORARY, WHOLE
 from hlobatch.frontend.syntax import assigned, helper, literal, load
 from hlobatch.ir.names import of_one_kind
@@ -114,6 +115,9 @@ class _Copies:
     def lowered(self, facts: Sequence[OfKinds]) -> bool:
         """Lower the statement with what is known of it; False if nothing concerns it."""
         found = {node.id: node for header in self.headers for node in walk(header) if isinstance(node, ast.Name)}
+        match self.node:
+            case ast.Assign([ast.Name(name)], ast.Call(ast.Name("__hb_fresh"))):
+                del found[name]  # the variable of `_with_variables` has no value yet
         kinds = dict[tuple[str, Way], tuple[tuple[Any, ...], HloBatchError]]()
         for fact in facts:
             for variable, way, own in fact.variables:
@@ -197,6 +201,7 @@ class _Copies:
         nodes = [node for header in self.headers for node in walk(header) if isinstance(node, ast.expr)]
         found = [n for n in nodes if not isinstance(n, ast.Name) and self.lowering.location(n) in fact.places]
         asking = [node for node in nodes if _span_of(node) in fact.spans]
+        found += filter(self._is_changed, asking)
         found += [one for n in asking for one in _operands(n) if not isinstance(one, (ast.Name, ast.Constant, *WHOLE))]
         return found
 
@@ -217,17 +222,44 @@ class _Copies:
         self._with_variables(list(found.values()))
 
     def _with_variables(self, operands: Sequence[ast.expr]) -> None:
-        """Lower the statement with a variable in place of each of some operands."""
-        names = dict[int, ast.expr]()
+        """Lower the statement with a variable in place of each of some operands.
+
+        An item whose method is a statement of its own may be changed by that. So the variable has another object, which
+        the item is from then on.
+        """
+        names, behind = dict[int, ast.expr](), list[ast.stmt]()
         for operand in operands:
             name = self.lowering.temporary_at(operand)
-            self.lowering.statements([assigned(name, operand, operand)])
+            if self._is_changed(operand):
+                place = self._with_known_steps(operand)
+                self.lowering.statements([assigned(name, helper("__hb_fresh", [place], operand), operand)])
+                behind.append(located(ast.Assign([as_target(place)], load(name, operand)), operand))
+            else:
+                self.lowering.statements([assigned(name, operand, operand)])
             names[id(operand)] = load(name, operand)
 
         def changed(node: Any) -> Any:
             return names[id(node)] if id(node) in names else with_parts(node, changed)
 
-        self.lowering.statements([changed(self.node)])
+        self.lowering.statements([changed(self.node), *behind])
+
+    def _is_changed(self, operand: ast.expr) -> bool:
+        """Whether an operand is an item of a variable, and the statement a call of its method, which may change it."""
+        match self.node:
+            case ast.Expr(ast.Call(ast.Attribute(value))) if value is operand and isinstance(value, ast.Subscript):
+                root = root_of(value)
+                return isinstance(root, ast.Name) and self.lowering.is_own(root.id)
+        return False
+
+    def _with_known_steps(self, place: ast.expr) -> Any:
+        """An item, with variables for the indices that are computed on the way to it."""
+        if isinstance(place, ast.Subscript) and not isinstance(place.slice, (ast.Name, ast.Constant)):
+            name = self.lowering.temporary_at(place.slice)
+            self.lowering.statements([assigned(name, place.slice, place.slice)])
+            place = with_fields(place, slice=load(name, place.slice))
+        if isinstance(place, (ast.Subscript, ast.Attribute)):
+            return with_fields(place, value=self._with_known_steps(place.value))
+        return place
 
 
 def _of_kind(name: str, node: ast.stmt | ast.expr, kind: int) -> str:

@@ -36,7 +36,7 @@ from hlobatch.ir.value import Collection
 from hlobatch.prelude.bases import Content
 from hlobatch.values.boxes import attributes_of, boxed, is_boxable
 from hlobatch.values.identity import has_changed, is_now, is_one_of, mutable_parts, places_of
-from hlobatch.values.kinds import Kinds, named
+from hlobatch.values.kinds import Kinds, asked
 from hlobatch.values.lane_failures import by_python, is_there, needed
 from hlobatch.values.one_of import chosen
 from hlobatch.values.optional import is_optional
@@ -105,10 +105,7 @@ def part_to_change(root: Any, *steps: Step) -> Any:
     """A container that is a part of a value, as a copy to be changed and stored back."""
     value = part(root, *steps)
     if isinstance(value, Kinds):
-        raise UnsupportedSyntaxError(
-            f"a method is called that may change an item, which is {named(value)}, depending on the lane",
-            help="let the method return a new object, and assign that to the item.",
-        )
+        asked(value)
     if isinstance(value, Growing) or is_boxable(value):  # a method of a user's object is a call of the program
         return value
     if any(is_lane_index(key) for _, key in steps):

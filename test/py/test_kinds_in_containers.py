@@ -19,6 +19,10 @@ class Circle:
         self.r += 1
         return self.r
 
+    def limit(self, k):
+        if self.r > k:
+            self.r = k
+
     def grown(self):
         return Circle(self.r + 1)
 
@@ -36,6 +40,10 @@ class Square:
     def grow(self):
         self.s *= 2
         return self.s
+
+    def limit(self, k):
+        while self.s > k:
+            self.s -= 3
 
     def grown(self):
         return Square(self.s * 2)
@@ -174,7 +182,59 @@ def classes_that_are_asked_for(n):
     return sum(1 for s in shapes if isinstance(s, Circle)) * 100 + len([s for s in shapes if isinstance(s, Square)])
 
 
+def items_that_change(n):
+    shapes = make(n)
+    for k in range(n):
+        shapes[k].grow()
+        if k % 3 == 0:
+            shapes[n - 1 - k].limit(9)
+    total = 0
+    for shape in shapes:
+        total = total * 3 + shape.area()
+    return total
+
+
+def items_of_known_lists_that_change(n):
+    shapes = [Circle(1), Square(n), Circle(n)]
+    for shape in shapes:
+        shape.grow()
+    for k in range(3):
+        shapes[k].limit(4)
+    for k, shape in enumerate(shapes):
+        shape.limit(k + 2)
+    return shapes[0].area() + 100 * shapes[1].area() + 10000 * shapes[2].area()
+
+
+class Zoo:
+    def __init__(self):
+        self.animals = []
+
+    def add(self, animal):
+        self.animals.append(animal)
+
+    def feed(self):
+        for animal in self.animals:
+            animal.grow()
+
+    def total(self):
+        return sum(animal.area() for animal in self.animals)
+
+
+def items_of_an_attribute_that_change(n):
+    zoo = Zoo()
+    zoo.add(Circle(n))
+    zoo.add(Square(2))
+    zoo.add(Circle(1))
+    zoo.feed()
+    zoo.animals[1].limit(3)
+    zoo.feed()
+    return zoo.total()
+
+
 PROGRAMS = [
+    items_that_change,
+    items_of_known_lists_that_change,
+    items_of_an_attribute_that_change,
     items_that_are_made_anew,
     items_that_become_another,
     methods_of_lists,
