@@ -74,6 +74,25 @@ def count(items: Sequence[Any], value: Any, /) -> Any:
     return sum(as_int(equal(other, value)) for other in items)
 
 
+def check_filled(container: Any, method: str) -> int:
+    """Refuse a container whose own method is given the items: it may do something else than to add each.
+
+    Args:
+        container: The container; if it is missing, Python raises before it computes an item.
+        method: The method.
+    """
+    if isinstance(container, Collection):
+        return 0
+    names = [method, "append"] if method == "extend" else [method]
+    if not any(own_method(container, name) for name in names):
+        return 0
+    raise BatchTypeError(
+        f"`{method}` of a {type(container).__name__!r} is given a generator, whose items may depend on what it holds, "
+        "or raise",
+        help="make a list of the items first, as in `found = [… for …]`.",
+    )
+
+
 def take_out(container: Any, key: Any) -> None:
     """``del container[key]``."""
     container = content(container, "__delitem__")
@@ -137,7 +156,9 @@ def _grown(name: str) -> Function:
 
     def apply(items: Any, *args: Any, **kwargs: Any) -> Any:
         stays = (
-            not any(isinstance(arg, Collection) for arg in args) if name == "extend" else not differs((args, kwargs))
+            not any(isinstance(arg, Collection) for arg in args)
+            if name.startswith("extend")
+            else not differs((args, kwargs))
         )
         if name != "remove" and stays:
             return getattr(type(items), name)(items, *args, **kwargs)
@@ -170,7 +191,7 @@ METHODS: Final[dict[tuple[type, str], Function]] = {
     **{(kind, name): _grown(name) for kind in (list, collections.deque) for name in ("remove", "insert", "extend")},
     (list, "pop"): _grown("pop"),
     (list, "sort"): _sort,
-    (collections.deque, "rotate"): _grown("rotate"),
+    **{(collections.deque, name): _grown(name) for name in ("rotate", "extendleft")},
     **{(kind, name): method for kind in (list, tuple) for name, method in (("index", index), ("count", count))},
 }
 """Methods of containers, which get the container as their first argument."""

@@ -29,8 +29,10 @@ from typing import Any, Final
 
 from hlobatch.analysis.aliases import HELD_BACK
 from hlobatch.diagnostics import LimitError, UnsupportedSyntaxError
+from hlobatch.frontend import filled_in_turn
 from hlobatch.frontend.asked import Asking
 from hlobatch.frontend.callees import Callee
+from hlobatch.frontend.filled_in_turn import FilledInTurn
 from hlobatch.frontend.guesses import Expected
 from hlobatch.frontend.nodes import located
 from hlobatch.frontend.raising import RaisingLowering
@@ -64,12 +66,15 @@ class FailingLowering(RaisingLowering):
     Attributes:
         untested: The statements of the open block that have to be tested before control leaves it.
         here: The statement that is being lowered.
+        filling: The statement that is being lowered, or the one that it is a part of, if that fills a container with
+            items, and variables may be read after one has raised.
     """
 
     def __init__(self, callee: Callee, callees: Asking) -> None:
         super().__init__(callee, callees)
         self.untested: list[Untested] = []
         self.here: ast.stmt = callee.source.node
+        self.filling: ast.stmt | None = None
         self.blocks.before_end = self.test_statements
 
     def primitive(self, body: Sequence[ast.stmt], outputs: Sequence[str], node: ast.AST, text: str, **how: Any) -> None:
@@ -138,17 +143,30 @@ class FailingLowering(RaisingLowering):
     @contextlib.contextmanager
     def by_steps(self, node: ast.stmt) -> Iterator[None]:
         """A context for lowering a statement, step by step if it has to be."""
-        before = self.here, self.steps
+        before = self.here, self.steps, self.filling
         known = self.callees.facts.of(StepByStep, of_code(self.location(node)))
         self.here, self.steps = node, known.names if known is not None else frozenset()
+        if self.shows_failures and filled_in_turn.filling_of(node, self) is not None:
+            self.filling = node
         try:
             yield
         finally:
-            self.here, self.steps = before
+            self.here, self.steps, self.filling = before
+
+    def after_call(self, node: ast.Call, callee: Callee) -> None:
+        self._learn_filled()
+        super().after_call(node, callee)
+
+    def _learn_filled(self) -> None:
+        """Learn that an item of the statement that is being lowered may raise, if it fills a container with them."""
+        if self.filling is not None:
+            self.callees.learn(of_code(self.location(self.filling)), FilledInTurn())
 
     def test_after(self, status: str, failing: CanFail, node: ast.AST) -> None:
         """Note that a statement fails in some lanes and has to be tested; test it at once if its effects are seen."""
         self.untested.append(Untested(status, failing, node))
+        if not all(issubclass(kind, LimitError) for kind, _ in failing.failures):
+            self._learn_filled()
         if self.shows_failures or failing.surely:  # the code behind the statement must not run
             self.test_statements()
 

@@ -99,6 +99,7 @@ HELPERS: Final = {
     "__hb_differentiated": differentiated.differentiated,
     "__hb_follow_in_turns": generators.follow_in_turns,
     "__hb_iterated": generators.iterated,
+    "__hb_check_filled": container_methods.check_filled,
     "__hb_check_method": following.check_method,
     "__hb_follow": following.follow,
     "__hb_spread": starred.spread,

@@ -36,6 +36,7 @@ from hlobatch.frontend.effects import has_host_do, speaks
 from hlobatch.frontend.endless_loops import as_while
 from hlobatch.frontend.expressions import parameter_names
 from hlobatch.frontend.failing_statements import FailingLowering
+from hlobatch.frontend.filled_in_turn import FilledInTurn, filling_of, reads_container, statements
 from hlobatch.frontend.following import Calls
 from hlobatch.frontend.generator_loops import GeneratorLoop
 from hlobatch.frontend.generators import Iterates
@@ -55,7 +56,7 @@ from hlobatch.frontend.try_statements import TryLowering
 from hlobatch.frontend.whole_function import Loop
 from hlobatch.ir.ops import HALT
 from hlobatch.ir.program import Function
-from hlobatch.values.facts import WHOLE_PROGRAM, HasToReturn
+from hlobatch.values.facts import WHOLE_PROGRAM, HasToReturn, of_code
 
 T = TypeVar("T")
 
@@ -108,7 +109,19 @@ class FunctionLowering(FailingLowering):
             if for_each_kind(self, statement):
                 continue
             with self.by_steps(statement):
-                self.statement(statement)
+                if not self._filled_in_turn(statement):
+                    self.statement(statement)
+
+    def _filled_in_turn(self, node: ast.stmt) -> bool:
+        """Lower a statement that fills a container, if it shows that Python does so item by item."""
+        if not isinstance(node, (ast.Expr, ast.AugAssign)) or (filling := filling_of(node, self)) is None:
+            return False
+        reads = reads_container(filling, self)
+        if not reads and self.callees.facts.of(FilledInTurn, of_code(self.location(node))) is None:
+            return False
+        self.filling = None
+        self.statements(statements(filling, self.temporary_at(filling.items), self.temporary, reads=reads))
+        return True
 
     @singledispatchmethod
     def statement(self, node: ast.stmt) -> None:
