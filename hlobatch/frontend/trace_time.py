@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 import ast
-from typing import Any
+from typing import Any, Final
 
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.comprehensions import as_loop, renamed
@@ -23,6 +23,15 @@ from hlobatch.frontend.scopes import assigned_in_expressions, read_names, with_p
 from hlobatch.frontend.syntax import helper, load
 from hlobatch.frontend.whole_function import WholeLowering
 from hlobatch.values.facts import GoesOver, Site
+
+_END_EARLY: Final = ("any", "all", "next")
+"""Reducers that leave the items behind the one that decides."""
+_CHANGES: Final = frozenset({"add", "discard", "extendleft", "move_to_end", "rotate", "sort"})
+"""Methods that change a container in place, beside those that ``changes.py`` knows."""
+
+
+def _may_change(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGES
 
 
 class TraceTimeLowering:
@@ -40,7 +49,7 @@ class TraceTimeLowering:
             return self.function.with_simple_children(node)
         site = self.function.site(items)
         draws = any(isinstance(part, ast.Call) and self.function.draws(part) for part in ast.walk(items))
-        calls = draws or self.calls_in(items)
+        calls = draws or self.calls_in(items) or self._shows_which_are_made(items, ends_early=name in _END_EARLY)
         differs = self.function.callees.facts.of(Looped, site) is not None
         is_many = any(self._goes_over_many(generator.iter) for generator in items.generators)
         if not calls and not differs and not is_many and not assigns:
@@ -76,6 +85,24 @@ class TraceTimeLowering:
         if isinstance(node, ast.Call) and self.function.called(node):
             return True
         return isinstance(node, ast.expr) and self.function.implicit_call(node) is not None
+
+    def _shows_which_are_made(self, node: ast.expr, *, ends_early: bool = False) -> bool:
+        """Whether a comprehension changes an object in place, by code that may not run for each of its items.
+
+        Straight-line code makes all items, computes both sides of a condition, and leaves out what is not wanted.
+
+        Args:
+            node: The comprehension.
+            ends_early: Whether items behind the one that decides are not made.
+        """
+        assert isinstance(node, Comprehension)
+        conditions = (ast.IfExp, ast.BoolOp)
+        if not ends_early and not any(
+            (isinstance(part, ast.comprehension) and part.ifs) or isinstance(part, conditions)
+            for part in ast.walk(node)
+        ):
+            return False
+        return self.function.changes(node) or any(map(_may_change, ast.walk(node)))
 
     def _with_known_ranges(self, node: ast.Call, items: ast.GeneratorExp | ast.ListComp, site: Site) -> ast.Call:
         """A call on a comprehension, in which ranges whose bounds differ between lanes tell that it must be a loop."""
@@ -148,13 +175,18 @@ class TraceTimeLowering:
         """Lower a lambda or a comprehension: Python runs it during tracing, unless the program makes a call in it."""
         if any(assigned_in_expressions(node)):
             return self._assigning(node)
+        grows = isinstance(node, ast.DictComp) and any(generator.ifs for generator in node.generators)
         for child in ast.walk(node):
             if self.function.prints(child) and not isinstance(node, ast.Lambda):
-                return self._written_out(node)
+                return self._written_out(node, grows=grows)
             if isinstance(child, ast.Call) and self.function.draws(child) and not isinstance(node, ast.Lambda):
                 return self._written_out(node, grows=True)
             if self._calls(child):
-                return self.function.closure_of(node) if isinstance(node, ast.Lambda) else self._written_out(node)
+                if isinstance(node, ast.Lambda):
+                    return self.function.closure_of(node)
+                return self._written_out(node, grows=grows)
+        if not isinstance(node, ast.Lambda) and self._shows_which_are_made(node):
+            return self._written_out(node, grows=grows)
         if not isinstance(node, ast.Lambda) and self.function.callees.facts.has(GoesOver):
             node, site = self._with_rows_computed(node), self.function.site(node)
             if self.function.callees.facts.of(Looped, site) is not None:

@@ -195,6 +195,81 @@ def walked_until_none(n):
     return total
 
 
+def seen_before(n):
+    seen = set()
+    again = any(x in seen or seen.add(x) for x in [3, 1, n, 4, 2])
+    return again, len(seen)
+
+
+def popped_until_one_differs(n):
+    stack, log, queue = [1, 2, 3], [], [4, 5, 6]
+    alike = all(stack.pop() == x for x in [3, n, 1])
+    first = next((x for x in [3, 1, 4] if log.append(x) or x > n), -1)
+    below = all(x + n < queue.pop(0) for x in [1, 2, 3])
+    return alike, stack, first, log, below, queue
+
+
+def popped_for_the_items_that_are_kept(n):
+    items, entries, found = [4, 5, 6, 7], {1: 10, 2: 20, 3: 30}, [3, 1, n, 5]
+    products = [x * items.pop() for x in [1, 2, 3] if x != n]
+    taken = {k: entries.pop(k) for k in (1, 2, 3) if k != n}
+    least = min((found.pop() for k in range(3) if k != n), default=-1)
+    count = sum(1 for x in [1, n, 1, 2] if entries.setdefault(x, 0) == 0 and not entries.update({x: 1}))
+    return products, items, sorted(taken.items()), sorted(entries.items()), least, found, count
+
+
+def popped_on_one_side(n):
+    items, log = [1, 2, 3, 4, 5, 6], []
+    chosen = [items.pop() if n > k else 0 for k in range(2)]
+    both = [n > k and items.pop() > 2 for k in range(2)]
+    entries = {k: (items.pop() if n == k else -1) for k in range(3)}
+    total = sum(items.pop(0) if n < k else 0 for k in range(2))
+    total += sum([log.append(k) or 1 if n < k else 0 for k in range(3)])
+    return chosen, both, sorted(entries.items()), total, items, log
+
+
+class Climber:
+    def __init__(self, at):
+        self.at = at
+        self.log = []
+
+    def up(self, steps=1):
+        self.at += steps
+        self.log.append(self.at)
+        return self.at
+
+
+def climbed(n):
+    climber = Climber(n)
+    high = any(climber.up() > 4 for _ in range(5))
+    low = all(climber.up() < 7 for _ in range(3))
+    first = next((x for x in range(4) if climber.up(x) > 9), -1)
+    kept = [climber.up(x) for x in range(5) if x % 3 != n % 3]
+    odd = [x for x in range(5) if x != n if climber.up(x) % 2]
+    return high, low, first, kept, odd, climber.at, climber.log
+
+
+def marked_in_a_grid(n):
+    grid = [[0] * 3 for _ in range(3)]
+
+    def mark(i, j):
+        grid[i][j] += 1
+        return i * j == n
+
+    found = any(mark(i, j) for i in range(3) for j in range(3))
+    return found, grid
+
+
+def dicts_of_calls(n):
+    def rest(k):
+        while k > 3:
+            k -= 3
+        return k
+
+    by_number, by_rest = {k: rest(k + n) for k in (1, 2, 3) if k != n}, {rest(k + n): k for k in (1, 2, 3) if k != n}
+    return sorted(by_number.items()), sorted(by_rest.items())
+
+
 PROGRAMS = (
     any_of_a_list,
     any_of_a_generator,
@@ -219,6 +294,13 @@ PROGRAMS = (
     appended_unless_none,
     appended_unless_false,
     walked_until_none,
+    seen_before,
+    popped_until_one_differs,
+    popped_for_the_items_that_are_kept,
+    popped_on_one_side,
+    climbed,
+    marked_in_a_grid,
+    dicts_of_calls,
 )
 
 
