@@ -49,6 +49,20 @@ def changes_one_of(node: ast.AST, names: frozenset[str]) -> bool:
     return any(isinstance(root := root_of(part), ast.Name) and root.id in names for part in given)
 
 
+def is_only_stored(body: Sequence[ast.stmt], name: str) -> bool:
+    """Whether code assigns to a part of a variable's value, and does not read the value, which might change it too.
+
+    Args:
+        body: The code.
+        name: The variable.
+    """
+    match body[-1]:
+        case ast.Assign([ast.Name(target)], ast.Call(ast.Name("__hb_put" | "__hb_stored"), [ast.Name(), *_])):
+            reads = [node for one in body for node in ast.walk(one) if isinstance(node, ast.Name) and node.id == name]
+            return target == name and len(reads) == 2  # the target, and the value before
+    return False
+
+
 def is_one_step(body: Sequence[ast.stmt], names: frozenset[str]) -> bool:
     """Whether the change of a variable's value is the last operation of code, and the only one that may raise.
 
@@ -62,6 +76,8 @@ def is_one_step(body: Sequence[ast.stmt], names: frozenset[str]) -> bool:
         return False
     call = changes[0]
     assert isinstance(call, ast.Call)
+    if any(keyword.arg == "key" for keyword in call.keywords):  # `items.sort(key=f)` calls `f`, which may raise
+        return False
     return all(map(is_given, all_arguments(call)))
 
 

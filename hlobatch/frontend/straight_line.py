@@ -34,6 +34,7 @@ from hlobatch.frontend.primitives import HELPERS, compile_primitive, watched
 from hlobatch.frontend.rewriting.memoized import is_memoized
 from hlobatch.frontend.scopes import HELPER, local_names, names_before, with_parts
 from hlobatch.frontend.source import MISSING, Source
+from hlobatch.frontend.steps import is_only_stored
 from hlobatch.frontend.support import refusal
 from hlobatch.frontend.syntax import assigned, helper, load, spread
 from hlobatch.ir.names import AT_PLACE
@@ -180,7 +181,7 @@ class StraightLineLowering(abc.ABC):
             self._emit(watched(code, self.constant(failing), status), inputs, [*written, status], node, text)
             return
         by_methods = changed_by_methods(body).intersection(self.local)
-        changed += [name for name in outputs if self._is_changed(name, node)]
+        changed += [name for name in outputs if self._is_changed(name, node) and not is_only_stored(body, name)]
         self.check_steps(body, by_methods.union(changed), failing, node)
         held = self.held_back(written, changed)
         code = [*code, *(assigned(new, load(name, node), node) for name, new in held.items())]

@@ -618,11 +618,38 @@ def put_in_several(counter, n):
     counter.n, counter.items[n], counter.n = n, n + 1, 50
 
 
+class Climber:
+    def __init__(self, at):
+        self.at, self.climbs = at, 0
+
+    def up(self):
+        self.at += 1
+        self.climbs += 1
+        return self.at
+
+
+def attribute_that_its_new_value_changes(n):
+    climber, entries, found = Climber(n), {3: 1}, 0
+    try:
+        climber.at += 10 // (climber.up() - 3)
+    except ZeroDivisionError:
+        found += 1
+    try:
+        climber.at = climber.up() + entries[n]
+    except KeyError:
+        found += 10
+    try:
+        climber.at += climber.up() + entries[n + 1]
+    except KeyError:
+        found += 100
+    return climber.at * 10_000 + climber.climbs * 1000 + found
+
+
 PROGRAMS = [f for f in list(globals().values()) if getattr(f, "__module__", None) == __name__ and callable(f)]
 PROGRAMS = [
     f
     for f in PROGRAMS
-    if f not in (half, checked, large, add_twice, Counter, item_of_two, either, either_in_turn, put_in_several)
+    if f not in (half, checked, large, add_twice, Counter, item_of_two, either, either_in_turn, put_in_several, Climber)
 ]
 
 
@@ -646,3 +673,18 @@ def test_statements_that_raise(function, form):
         for lane, raised in error.errors.items():
             got[lane] = type(raised)
     assert got == expected
+
+
+def test_a_sort_by_a_key_that_may_raise_is_refused():
+    """Python leaves the list as it is; one operation would sort it, and fail."""
+
+    def program(n):
+        items = [3, 1, 2]
+        try:
+            items.sort(key=lambda x: 10 // (x - n))
+        except ZeroDivisionError:
+            items.append(4)
+        return sum(items)
+
+    with pytest.raises(hb.UnsupportedSyntaxError, match="changes 'items' in place, and computes what may raise"):
+        hb.batch(program)(np.array(NUMBERS))
