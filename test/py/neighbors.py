@@ -10,7 +10,7 @@ import shares
 
 def neighbors() -> int:
     """The number of programs that share operations; compiled code of all programs in all forms takes gigabytes."""
-    return 12 if shares.by_night else 48
+    return 12 if shares.by_night else 160
 
 
 def share_operations(program: Any, programs: Sequence[Any]) -> None:

@@ -112,7 +112,7 @@ PROGRAMS = [
 ]
 
 
-@pytest.mark.parametrize("function", by_day(PROGRAMS, 6), ids=lambda function: function.__name__)
+@pytest.mark.parametrize("function", by_day(PROGRAMS, 4), ids=lambda function: function.__name__)
 def test_rows_of_a_table_are_those_of_python(function: Callable[[Any], Any]) -> None:
     check(function)
 
