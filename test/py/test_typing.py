@@ -57,11 +57,13 @@ nine: str = Model().step(x)  # assignment
 """
 
 
-def test_mypy_finds_what_is_wrong(tmp_path: Path) -> None:
+def test_mypy_finds_what_is_wrong(tmp_path: Path, pytestconfig: pytest.Config) -> None:
     pytest.importorskip("mypy", reason="mypy is not installed")
     file = tmp_path / "program.py"
     file.write_text(PROGRAM)
-    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), str(file)]
+    kept = getattr(pytestconfig, "cache", None)  # what it found in hlobatch, for later runs
+    folder = kept.mkdir("mypy") if kept is not None else tmp_path / "cache"
+    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(folder), str(file)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=500)
     found = dict(re.findall(r"program\.py:(\d+): error: .*\[([a-z-]+)\]$", done.stdout, re.MULTILINE))
     lines = enumerate(PROGRAM.splitlines(), 1)
