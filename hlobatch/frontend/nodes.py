@@ -1,4 +1,4 @@
-"""Traversal of syntax nodes: like that of ``ast``, but three times as fast, since each function is traversed often.
+"""Traversal of syntax nodes: like that of ``ast``, but several times as fast, since each function is traversed often.
 
 All other frontend modules that handle syntax may import it; it imports none of them.
 """
@@ -49,8 +49,13 @@ FIELDS: Final = _Fields()
 def walk(node: ast.AST) -> list[ast.AST]:
     """A node and all nodes in it, in breadth-first order."""
     found = [node]
-    for part in found:  # ``found`` grows in the loop
-        found += children(part)
+    for part in found:  # ``found`` grows in the loop; calls of ``children`` would take most of the time
+        for name in FIELDS[type(part)]:
+            value = getattr(part, name, None)
+            if value.__class__ is list:
+                found += [one for one in value if isinstance(one, ast.AST)]
+            elif isinstance(value, ast.AST):
+                found.append(value)
     return found
 
 

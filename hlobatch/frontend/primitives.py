@@ -51,7 +51,7 @@ from hlobatch.frontend import (
 from hlobatch.frontend.dict_order import in_known_order
 from hlobatch.frontend.lane_numbers import as_number
 from hlobatch.frontend.lane_slices import slice_of
-from hlobatch.frontend.nodes import located, walk, walk_all
+from hlobatch.frontend.nodes import located, walk_all
 from hlobatch.frontend.rewriting.memoized import memoized
 from hlobatch.frontend.source import MISSING, ONE_AT_A_TIME, Source
 from hlobatch.frontend.syntax import assigned, helper
@@ -214,15 +214,11 @@ def compile_primitive(
     around = {name: source.resolve(name) for name in source.free_names if name in named}
     bound = {name: value for name, value in around.items() if value is not MISSING}
     bound |= {name: known[name] for known in (HELPERS, constants) for name in sorted(named & known.keys())}
-    result = ast.Return(ast.Tuple([ast.Name(n, ast.Load()) for n in outputs], ast.Load()))
-    inner = _definition("__hb_code", inputs, [result])
-    factory = _definition("__hb_factory", tuple(bound), [inner, ast.Return(ast.Name("__hb_code", ast.Load()))])
-    module = ast.Module([located(factory, body[0])], type_ignores=[])
-    _place((*nodes, *walk(module)), body[0])
-    inner.body[:0] = body
+    _place(nodes, body[0])
+    factory = _factory(body, inputs, outputs, tuple(bound))
     namespace: dict[str, Any] = {}
     with ONE_AT_A_TIME:
-        code = compile(module, source.file, "exec")
+        code = compile(ast.Module([factory], type_ignores=[]), source.file, "exec")
     exec(code, source.function.__globals__, namespace)
     function: types.FunctionType = namespace["__hb_factory"](*bound.values())
     # If it had the user's name from the start, it would hide that name from its own code.
@@ -230,13 +226,28 @@ def compile_primitive(
     return function
 
 
-def _definition(name: str, parameters: Sequence[str], body: Sequence[ast.stmt]) -> ast.FunctionDef:
-    arguments = ast.arguments(
-        posonlyargs=[], args=[ast.arg(p) for p in parameters], kwonlyargs=[], kw_defaults=[], defaults=[]
-    )
-    if "type_params" in ast.FunctionDef._fields:
-        return ast.FunctionDef(name, arguments, list(body), [], None, None, [])  # type: ignore[call-arg,arg-type]
-    return ast.FunctionDef(name, arguments, list(body), [], None, None)
+def _factory(
+    body: Sequence[ast.stmt], inputs: Sequence[str], outputs: Sequence[str], bound: Sequence[str]
+) -> ast.FunctionDef:
+    """The definition of a function of the objects bound to names, which makes the function that runs ``body``."""
+    first: Any = body[0]
+    place = (first.lineno, first.col_offset, first.end_lineno, first.end_col_offset)
+    at = dict(zip(_PLACE, place, strict=True))  # given to each node when it is made: the nodes are made very often
+
+    def definition(name: str, parameters: Sequence[str], body: list[ast.stmt]) -> ast.FunctionDef:
+        arguments = ast.arguments(
+            posonlyargs=[], args=[ast.arg(p, **at) for p in parameters], kwonlyargs=[], kw_defaults=[], defaults=[]
+        )
+        more: dict[str, Any] = {"type_params": []} if "type_params" in ast.FunctionDef._fields else {}
+        return ast.FunctionDef(name, arguments, body, decorator_list=[], **more, **at)
+
+    load = ast.Load()
+    result = ast.Return(ast.Tuple([ast.Name(n, load, **at) for n in outputs], load, **at), **at)
+    inner = definition("__hb_code", inputs, [*body, result])
+    return definition("__hb_factory", bound, [inner, ast.Return(ast.Name(inner.name, load, **at), **at)])
+
+
+_PLACE: Final = ("lineno", "col_offset", "end_lineno", "end_col_offset")
 
 
 def _place(nodes: Iterable[ast.AST], where: ast.AST) -> None:

@@ -74,13 +74,12 @@ def with_parts(node: Tree, changed: Callable[[Any], Any]) -> Tree:
     """A node with each child, as in ``children``, replaced by ``changed(child)``; the node itself if none changes."""
     others = dict[str, Any]()
     for name in FIELDS[type(node)]:
-        value = new = getattr(node, name, None)
-        if isinstance(value, ast.AST):
-            new = changed(value)
-        elif isinstance(value, list):
+        value = getattr(node, name, None)
+        if value.__class__ is list:
             new = [changed(part) if isinstance(part, ast.AST) else part for part in value]
-            new = value if all(map(operator.is_, new, value)) else new
-        if new is not value:
+            if not all(map(operator.is_, new, value)):
+                others[name] = new
+        elif isinstance(value, ast.AST) and (new := changed(value)) is not value:
             others[name] = new
     return with_fields(node, **others) if others else node
 

@@ -29,7 +29,7 @@ from hlobatch.frontend.following import called
 from hlobatch.frontend.library import is_built_in
 from hlobatch.frontend.meanings import Meanings
 from hlobatch.frontend.nested import Template, nested_functions
-from hlobatch.frontend.nodes import Comprehension, located
+from hlobatch.frontend.nodes import FIELDS, Comprehension, located
 from hlobatch.frontend.primitives import HELPERS, compile_primitive, watched
 from hlobatch.frontend.rewriting.memoized import is_memoized
 from hlobatch.frontend.scopes import HELPER, local_names, names_before, with_parts
@@ -269,6 +269,8 @@ class StraightLineLowering(abc.ABC):
         Such calls go through ``following.follow``. Python's built-in functions do not if they are called for each item,
         or later, as in a lambda: there they are traced, unless they are given a function of the user's.
         """
+        if not FIELDS[type(node)]:
+            return node  # a name or a constant
         is_whole = is_whole or isinstance(node, WHOLE)
         new = with_parts(node, functools.partial(self._with_sites, is_whole=is_whole))
         if not isinstance(node, ast.Call):
