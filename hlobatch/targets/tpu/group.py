@@ -19,7 +19,8 @@ from hlobatch.ir.ops import HALT, BranchOp, GotoOp, IndirectGotoOp, Op, PopOp, P
 from hlobatch.ir.program import Block
 from hlobatch.kernels.grid import FOR_EVER, Grid
 from hlobatch.kernels.types import NoKernelError
-from hlobatch.targets.tpu.tile import LANES, TILE, Tile, as_bits, full, kept, on_tiles, put_word, unkept, word_at
+from hlobatch.targets.tpu.arrays import on_tiles
+from hlobatch.targets.tpu.tile import LANES, TILE, Tile, as_bits, full, held, kept, put_word, unheld, unkept, word_at
 from hlobatch.targets.tpu.tiles import Tiles
 
 TURNS_PER_TEST: Final = 4
@@ -83,6 +84,7 @@ class Group:
     Attributes:
         tiles: What is known of the program.
         known: Numbers that lanes are given: those of inputs, and shared ones that were computed before.
+        captured: By their identity, the arrays that the program's code captured.
         levels: For each variable with a stack, references to its frames.
         exit: The counter of lanes that have ended.
     """
@@ -90,13 +92,14 @@ class Group:
     def __init__(self, tiles: Tiles, given: Sequence[Tile], levels: Mapping[str, Sequence[Any]]) -> None:
         self.tiles, self.levels, self.exit = tiles, levels, tiles.numbers[HALT]
         supply = iter(given)
+        self.captured = {captured: unkept(next(supply), leaf.dtype) for captured, leaf in tiles.captured.items()}
         names = (*tiles.program.vars_in, *tiles.operands.computed)
         self.known = {v: [next(supply) for _ in tiles.leaves[v]] for v in names}
 
     def begun(self, is_input: Tile) -> State:
         """The state of lanes before their first block; those without an input have ended."""
         tiles, zeros = self.tiles, full(0, jnp.int32)
-        tops = {v: [full(0, kept(leaf.dtype)) for leaf in tiles.leaves[v]] for v in tiles.kept}
+        tops = {v: [full(0, kept(leaf.dtype), held(leaf.shape)) for leaf in tiles.leaves[v]] for v in tiles.kept}
         tops |= {v: list(values) for v, values in self.known.items() if v in tops}
         for op in tiles.program.ops:
             if isinstance(op, (PushGotoOp, IndirectGotoOp)):
@@ -127,7 +130,12 @@ class Group:
     def ended(self, state: State) -> list[Tile]:
         """The tiles that a group writes."""
         results = [tile for v in self.tiles.program.vars_out for tile in state.tops[v]]
-        return [*results, jnp.where(state.counter == self.exit, state.fates, int(Fate.RUNNING)), *state.counts]
+        fates = state.fates
+        if self.tiles.program.failures:
+            (failure,) = state.tops[self.tiles.program.vars_out[-2]]
+            has_failed = (failure != 0) & (fates == int(Fate.FINISHED))
+            fates = jnp.where(has_failed, failure.astype(jnp.int32) << NUMBER | int(Fate.FAILED), fates)
+        return [*results, jnp.where(state.counter == self.exit, fates, int(Fate.RUNNING)), *state.counts]
 
     def _turn(self, state: State) -> State:
         for block in self.tiles.program.graph:
@@ -225,21 +233,22 @@ class Visit:
     def _primitive(self, op: PrimOp) -> None:
         code = self.tiles.codes[id(op)]
         operands = [x for v in op.vars_in for x in self._read(v)]
-        constants = [full(np.asarray(array).item(), array.dtype) for array in code.consts]
-        results = iter(on_tiles(code, [*constants, *operands]))
+        results = iter(on_tiles(code, operands, self.group.captured))
         for v in op.vars_out:
             found = [next(results).astype(leaf.dtype) for leaf in self.tiles.types(v)]
+            found = [x if x.size else full(0, x.dtype) for x in found]
             if self.tiles.leaves[v]:
                 self._write(v, found)
 
     def _read(self, v: str) -> list[Tile]:
         if v in self.within:
-            return self.within[v]
+            return [unheld(x, leaf.shape) for x, leaf in zip(self.within[v], self.tiles.types(v), strict=True)]
         if not self.tiles.leaves[v] and self.tiles.types(v):
             raise NoKernelError(f"`{v}` is read and not kept")
         tops = self.state.tops
         tiles = tops[v] if v in tops else self.group.known.get(v, [])
-        return [unkept(tile, leaf.dtype) for tile, leaf in zip(tiles, self.tiles.leaves[v], strict=True)]
+        leaves = self.tiles.leaves[v]
+        return [unheld(unkept(x, leaf.dtype), leaf.shape) for x, leaf in zip(tiles, leaves, strict=True)]
 
     def _write(self, v: str, values: Sequence[Tile]) -> None:
         tops = self.state.tops

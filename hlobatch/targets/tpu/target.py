@@ -24,7 +24,7 @@ from hlobatch.targets.accelerators import accelerator
 from hlobatch.targets.lanes import Verdict
 from hlobatch.targets.target import Form, Target
 from hlobatch.targets.tpu.group import kernel_of
-from hlobatch.targets.tpu.tile import LANES, TILE, kept
+from hlobatch.targets.tpu.tile import LANES, TILE, held, kept
 from hlobatch.targets.tpu.tiles import TileModule, Tiles, module_of
 
 TPU: Final = "tpu"
@@ -60,7 +60,7 @@ class Tpu(Target):
         """Lower the kernel by Mosaic, which needs no TPU."""
         frames = tuple((0, 1) for _ in module.stack_of)
         tiles = _tiles(module)
-        avals = [jax.ShapeDtypeStruct(TILE, dtype) for dtype in tiles.given_dtypes]
+        avals = [jax.ShapeDtypeStruct((*leaf.shape, *TILE), kept(leaf.dtype)) for leaf in tiles.given_types]
         run = jax.jit(_calling(tiles, Grid(LANES, LANES, frames, 0, 0), interpreted=False))
         try:
             run.trace(*avals).lower(lowering_platforms=(TPU,))
@@ -90,9 +90,10 @@ class Tpu(Target):
                 f"{MOST_STACK_BYTES:,}; a smaller max_stack_depth makes them smaller"
             )
         tiles, count = _tiles(module), len(results) - (3 if module.blocks else 2)
-        given = [_tiled(x, grid, shared=shared) for x, shared in zip(operands, tiles.given, strict=True)]
-        found = [x.reshape(-1) for x in _calling(tiles, grid, interpreted=self.interpreted)(*given)]
-        stored = [x[: grid.inputs].astype(t.dtype) for x, t in zip(found, results[: count + 1], strict=False)]
+        given = [_tiled(x, grid, shared=shared) for x, shared in zip(tiles.read(operands), tiles.given, strict=True)]
+        found = [_of_lanes(x) for x in _calling(tiles, grid, interpreted=self.interpreted)(*given)]
+        pairs = zip(found, results[: count + 1], strict=False)
+        stored = [x[: grid.inputs].astype(t.dtype) if t.size else jnp.zeros(t.shape, t.dtype) for x, t in pairs]
         scratch = jnp.zeros(results[count + 1].shape, results[count + 1].dtype)
         if not module.blocks:
             return [*stored, scratch]
@@ -117,9 +118,19 @@ def _tiled(array: Any, grid: Grid, *, shared: bool) -> Any:
     """An array of numbers as tiles of all lanes; the last input's number stands for lanes without an input."""
     array = jnp.asarray(array)
     array = array.astype(kept(array.dtype))
+    first = array.shape[: 0 if shared else 1]
+    if not array.size:
+        array = jnp.zeros((*first, *held(array.shape[len(first) :])), array.dtype)
     if shared:
-        return jnp.broadcast_to(array, TILE)
-    return jnp.pad(array, (0, grid.lanes - grid.inputs), mode="edge").reshape(-1, TILE[1])
+        return jnp.broadcast_to(array[..., None, None], (*array.shape, *TILE))
+    missing = [(0, grid.lanes - grid.inputs), *[(0, 0)] * (array.ndim - 1)]
+    padded = jnp.moveaxis(jnp.pad(array, missing, mode="edge"), 0, -1)
+    return padded.reshape(*array.shape[1:], -1, TILE[1])
+
+
+def _of_lanes(tiles: Any) -> Any:
+    """An array of tiles as an array of all lanes."""
+    return jnp.moveaxis(tiles.reshape(*tiles.shape[:-2], -1), -1, 0)
 
 
 def _calling(tiles: Tiles, grid: Grid, *, interpreted: bool) -> Callable[..., Any]:
@@ -127,16 +138,20 @@ def _calling(tiles: Tiles, grid: Grid, *, interpreted: bool) -> Callable[..., An
     from jax.experimental import pallas as pl  # noqa: PLC0415  # it takes a second, and nothing else needs it
     from jax.experimental.pallas import tpu as pltpu  # noqa: PLC0415
 
-    own, shared = pl.BlockSpec(TILE, lambda k: (k, 0)), pl.BlockSpec(TILE, lambda _: (0, 0))
+    def of_group(leaf: Any, *, shared: bool = False) -> Any:
+        """The part of an array of tiles that a group has."""
+        before = (0,) * len(leaf.shape)
+        return pl.BlockSpec((*leaf.shape, *TILE), lambda k: (*before, 0 if shared else k, 0))
+
     rows = grid.lanes // TILE[1]
-    areas = sum(len(tiles.leaves[v]) for v in tiles.stacked)
-    stacks = [pltpu.VMEM((grid.frames[k][1], *TILE), jnp.int32) for k in range(areas)]
+    areas = enumerate(leaf for v in tiles.stacked for leaf in tiles.leaves[v])
+    stacks = [pltpu.VMEM((grid.frames[k][1], *held(leaf.shape), *TILE), jnp.int32) for k, leaf in areas]
     call: Callable[..., Any] = pl.pallas_call(
         kernel_of(tiles, grid),
         grid=(grid.lanes // LANES,),
-        in_specs=[shared if is_shared else own for is_shared in tiles.given],
-        out_specs=[own for _ in tiles.results],
-        out_shape=[jax.ShapeDtypeStruct((rows, TILE[1]), dtype) for dtype in tiles.results],
+        in_specs=[of_group(leaf, shared=s) for leaf, s in zip(tiles.given_types, tiles.given, strict=True)],
+        out_specs=[of_group(leaf) for leaf in tiles.results],
+        out_shape=[jax.ShapeDtypeStruct((*t.shape, rows, TILE[1]), kept(t.dtype)) for t in tiles.results],
         scratch_shapes=stacks,
         interpret=interpreted,
         name=NAME,

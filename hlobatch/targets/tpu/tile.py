@@ -1,4 +1,4 @@
-"""A tile: an element for each of 1,024 lanes, as a vector register of a TPU holds them, and operations on tiles."""
+"""A tile: an element for each of 1,024 lanes, as a vector register of a TPU holds them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hlobatch._jax import ClosedJaxpr
-from hlobatch.ir.evaluation import as_it_is, evaluated
 from hlobatch.kernels.types import NoKernelError
 
 TILE: Final = (8, 128)
@@ -21,25 +19,43 @@ LANES: Final = math.prod(TILE)
 DTYPES: Final = frozenset({"bool", "int32", "uint32", "float32"})
 """Dtypes of a lane's numbers; conditions are kept as ``int32``."""
 
+MOST_ELEMENTS: Final = 128
+"""Largest number of elements of an array of a lane; that of 1,024 lanes takes half a megabyte of the fast memory."""
+
 Tile = Any
 
 
 def check(shape: Sequence[int], dtype: Any, what: str) -> None:
-    """Refuse what is not a number of one of ``DTYPES``."""
-    if shape:
-        raise NoKernelError(f"{what} has arrays, and lanes of a TPU's tiles have numbers alone")
+    """Refuse what is not a number of one of ``DTYPES``, or a small array of such."""
+    if math.prod(shape) > MOST_ELEMENTS:
+        raise NoKernelError(f"{what} has arrays of more than {MOST_ELEMENTS} elements, for which tiles have no room")
     if str(dtype) not in DTYPES:
         raise NoKernelError(f"{what} has numbers of {dtype}, and tiles hold {', '.join(sorted(DTYPES))}")
 
 
-def full(value: Any, dtype: Any) -> Tile:
-    """A tile of equal numbers."""
-    return jnp.full(TILE, value, dtype)
+def full(value: Any, dtype: Any, shape: Sequence[int] = ()) -> Tile:
+    """A tile of equal numbers, or an array of such tiles."""
+    return jnp.full((*shape, *TILE), value, dtype)
 
 
 def kept(dtype: Any) -> np.dtype[Any]:
     """The dtype in which a number is kept: Mosaic carries no conditions from turn to turn."""
     return np.dtype(np.int32) if dtype == np.bool_ else np.dtype(dtype)
+
+
+def held(shape: Sequence[int]) -> tuple[int, ...]:
+    """The shape in which an array is kept: a number stands for one without elements, of which Mosaic has none."""
+    return tuple(shape) if math.prod(shape) else ()
+
+
+def unheld(tile: Tile, shape: Sequence[int]) -> Tile:
+    """An array as it was before it was kept."""
+    return tile if math.prod(shape) else nothing(tile.dtype, shape)
+
+
+def nothing(dtype: Any, shape: Sequence[int]) -> Tile:
+    """An array without elements, of which nothing is computed."""
+    return np.zeros((*shape, *TILE), dtype)
 
 
 def unkept(tile: Tile, dtype: Any) -> Tile:
@@ -65,27 +81,3 @@ def put_word(ref: Any, row: Tile, word: Tile, mask: Tile) -> None:
 
 def _levels(ref: Any) -> Any:
     return jax.lax.broadcasted_iota(jnp.int32, ref.shape, 0)
-
-
-def on_tiles(code: ClosedJaxpr, values: Sequence[Tile]) -> list[Tile]:
-    """The results of a primitive on tiles: its jaxpr for each element."""
-    jaxpr: Any = code.jaxpr
-
-    def of_a_lane(*numbers: Any) -> list[Any]:
-        known = dict(zip((*jaxpr.constvars, *jaxpr.invars), numbers, strict=True))
-        return evaluated(jaxpr.eqns, known, jaxpr.outvars, _evaluated)
-
-    if not values:
-        return [jnp.broadcast_to(x, TILE) for x in of_a_lane()]
-    return list(jax.vmap(jax.vmap(of_a_lane))(*values))
-
-
-def _evaluated(equation: Any, numbers: Sequence[Any]) -> Sequence[Any]:
-    """The results of an equation; Mosaic has no copies, and signs only where there is a TPU."""
-    if equation.primitive.name == "copy":
-        return numbers
-    if equation.primitive.name == "sign":
-        (x,) = numbers
-        one = jnp.ones((), x.dtype)
-        return [jnp.where(x > 0, one, jnp.where(x < 0, -one, x))]
-    return as_it_is(equation, numbers)
