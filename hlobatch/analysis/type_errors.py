@@ -52,7 +52,8 @@ def disagreement(
         return BatchTypeError(
             f"{what} have no one type: {reason}",
             location,
-            help="keep what the objects hold in lists or arrays, and let them refer to each other by index.",
+            help="keep what the objects hold in lists, and let them refer to each other by index: `values.append(v)`, "
+            "`following.append(head)`, `head = len(values) - 1`, with -1 for None.",
         )
     where, other = others[0]
     error = BatchTypeError(

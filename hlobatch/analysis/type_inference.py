@@ -562,6 +562,12 @@ class _Inferrer:
             if old is not None and old != type_ and makes_kinds(old, type_):
                 optional = None  # each kind has a copy of the function
             try:
+                if optional is None and old is not None and old.grows:  # the join of containers would hold both
+                    raise BatchTypeError(
+                        f"two calls of a function are given items of several types: one is {type_}, the other {old}",
+                        op.location,
+                        help="make the items of one type, or write a function for each.",
+                    )
                 self._flow(parameter, type_, op.location, widen=adopt and type_ != old, optional=optional)
             except BatchTypeError as error:
                 if op.site is None or self._needs_ever_more_copies(caller.name, callee.name, parameter, type_, error):

@@ -153,6 +153,10 @@ class ExpressionLowering(WholeLowering):
 
     def as_method_call(self, node: ast.expr | ast.stmt, operation: str, operands: Sequence[ast.expr]) -> ast.expr:
         """An operation as an explicit call of its method, which tracing finds."""
+        match node:
+            case ast.Attribute(ast.Call(ast.Name("super"), [cls, receiver]), attribute):
+                method = helper("__hb_property_of_base", [cls, receiver, literal(attribute, node)], node)
+                return self.simple(located(ast.Call(method, [receiver], []), node))
         names = [self.as_variable(operand, node) for operand in self.evaluated_in_order(operands)]
         name = literal(operation, node)
         method = helper("__hb_method", [name, *(load(operand, node) for operand in names)], node)

@@ -165,6 +165,7 @@ HELPERS: Final = {
     "__hb_take_out": container_methods.take_out,
     "__hb_owner": members.owner,
     "__hb_member": members.member,
+    "__hb_property_of_base": special_methods.property_of_base,
     "__hb_method": special_methods.method,
     "__hb_result": special_methods.as_result,
     "__hb_gone_over": reductions.gone_over,

@@ -89,6 +89,16 @@ def method(name: str, *operands: Any) -> Callable[..., Any]:
     return functools.partial(_MEANINGS.get(name, functools.partial(python_numbers.operate, name)))
 
 
+def property_of_base(cls: type, value: Any, name: str) -> Callable[..., Any]:
+    """The callee of ``super(cls, value).name``: the getter of a property, or code that reads another attribute."""
+    kinds = type(value).__mro__
+    behind = kinds[kinds.index(cls) + 1 :]
+    found = next((vars(kind)[name] for kind in behind if name in vars(kind)), None)
+    if isinstance(found, property) and isinstance(found.fget, types.FunctionType):
+        return found.fget
+    return lambda one: getattr(super(cls, one), name)
+
+
 def _attribute(name: str, value: Any) -> Any:
     return member(value, name) if name in NAMES else getattr(value, name)
 

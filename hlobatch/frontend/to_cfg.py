@@ -218,8 +218,12 @@ class FunctionLowering(FailingLowering):
             raise self._without_use(node)
 
     def _as_assignment(self, call: ast.Call) -> ast.Assign | None:
-        """The assignment with the effect of a call that writes into an array; None if it does not."""
+        """The assignment with the effect of a call that writes into an array, or of `setattr`; None if it has none."""
         function = self.static_value(call.func)
+        match call:
+            case ast.Call(_, [place, ast.Constant(str() as name), value], []) if function is setattr:
+                if isinstance(root_of(place), ast.Name):
+                    return located(ast.Assign([located(ast.Attribute(place, name, ast.Store()), call)], value), call)
         if (stored := in_place_calls.of_function(call, function, self.constant)) is not None:
             return stored
         if not in_place_calls.is_method(call):

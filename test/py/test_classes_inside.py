@@ -1,4 +1,4 @@
-"""Classes that are defined inside a batched function, and setters of properties that branch: against plain Python."""
+"""Classes that are defined inside a batched function, and properties of objects: against plain Python."""
 
 # ruff: noqa: PLC0415  # imports inside, which classes use
 
@@ -237,7 +237,77 @@ def raised_by_a_method_of_init(n):
     return Checked(n - 3).level
 
 
+class Base:
+    def __init__(self, x):
+        self.own = x
+
+    @property
+    def double(self):
+        if self.own > 3:
+            return 100
+        return self.own * 2
+
+    @property
+    def plain(self):
+        return self.own + 1
+
+
+class Derived(Base):
+    @property
+    def double(self):
+        return super().double + 1
+
+    @property
+    def plain(self):
+        if self.own > 2:
+            return super().plain * 2
+        return super().plain
+
+
+class Last(Derived):
+    @property
+    def double(self):
+        k = super().double
+        while k > 10:
+            k -= 7
+        return k
+
+
+def properties_of_bases(n):
+    one, other = Derived(n), Last(n)
+    return one.double, other.double, one.plain, other.plain
+
+
+def changed_by_name(one, n):
+    if n > 2:
+        setattr(one, "own", 7)  # noqa: B010
+
+
+def attributes_by_names(n):
+    one, room = Base(n), Room()
+    setattr(one, "own", getattr(one, "own") + 1)  # noqa: B009, B010
+    setattr(room.all[0], "celsius", n)  # noqa: B010
+    setattr(one, "more", n * 2)  # noqa: B010
+    changed_by_name(one, n)
+    return one.own, one.more, room.all[0].celsius, getattr(one, "none", 5)
+
+
+def two_sorts(n):
+    things = []
+    for i in range(n + 1):
+        thing = Base(i * 5 % 7)
+        things.append(thing)
+    things.sort(key=lambda one: -one.own)
+    numbers = sorted([i * 3 % 5 for i in range(n + 1)], key=lambda v: -v)
+    pairs = [(i, -i) for i in range(n + 1)]
+    pairs.sort(key=lambda pair: pair[1])
+    return things[0].own, numbers[0], pairs[0][0]
+
+
 PROGRAMS = [
+    properties_of_bases,
+    attributes_by_names,
+    two_sorts,
     a_stack,
     classes_of_each_other,
     an_enum_and_an_exception,
