@@ -29,7 +29,7 @@ from hlobatch.ir.ops import FunctionCallOp
 from hlobatch.ir.program import Program
 from hlobatch.ir.types import Type
 from hlobatch.transforms.pipeline import specialized_program
-from hlobatch.values.facts import NONE_KNOWN, Facts, Grows, Learned, LoopSite, Site, Turns
+from hlobatch.values.facts import NONE_KNOWN, Copy, Facts, Grows, Learned, LoopSite, Site, Turns
 from hlobatch.values.kinds import OfKinds
 from hlobatch.values.own_containers import MakesContents, contents_known
 
@@ -171,7 +171,7 @@ class Attempts:
         """The error if all that was learned had been known, and did not help; None if something is new."""
         self.names.extend(fact.error for _, fact in learned.facts if isinstance(fact, AnotherName))
         known = [_known(facts, site, fact) for site, fact in learned.facts]
-        errors = [fact.error for fact in known if fact is not None]
+        errors = [fact.disagreement if isinstance(fact, Copy) else fact.error for fact in known if fact is not None]
         return errors[0] if len(errors) == len(known) else None
 
 
@@ -185,13 +185,15 @@ def _check_that_it_ends(rounds: int, facts: Facts, program: Program) -> None:
         )
 
 
-def _known(facts: Facts, site: Site, fact: object) -> AnotherName | Overloaded | OfKinds | None:
+def _known(facts: Facts, site: Site, fact: object) -> AnotherName | Copy | Overloaded | OfKinds | None:
     """The fact that had been known of a site, where one that was learned says no more; None if it does."""
     if isinstance(fact, OfKinds):
         kinds = facts.of(OfKinds, site)
         return kinds if kinds is not None and fact.joined(kinds) == kinds else None
     if isinstance(fact, Overloaded):
         return facts.of(Overloaded, site)
+    if isinstance(fact, Copy):  # two calls of one place, as of a `finally`, do not fit each other
+        return fact if facts.of(Copy, site) == fact else None
     known = facts.of(AnotherName, site) if isinstance(fact, AnotherName) else None
     return known if known is not None and isinstance(fact, AnotherName) and fact.variables <= known.variables else None
 

@@ -838,3 +838,47 @@ def test_what_does_not_fail_in_python_does_not_fail(program, checked):
     numbers = np.arange(5, dtype=np.int32)
     found = [column.tolist() for column in hb.batch(program, checked=checked)(numbers)]
     assert found == [list(column) for column in zip(*(program(n) for n in range(5)), strict=True)]
+
+
+class Noting:
+    def __init__(self, log, tag):
+        self.log, self.tag = log, tag
+
+    def __enter__(self):
+        self.log.append(self.tag)
+        return self.tag * 2
+
+    def __exit__(self, kind, error, trace):
+        self.log.append(-self.tag)
+        return True
+
+
+def left_in_several_ways(n):
+    noting = Noting([], 1)
+    for i in range(n):
+        with noting as tag:
+            if i == 2:
+                continue
+            if i == 4:
+                break
+            noting.log.append(tag + 10 // (i - 1))
+    return len(noting.log), sum(noting.log)
+
+
+def test_a_with_is_left_in_several_ways():
+    found = hb.batch(left_in_several_ways)(np.arange(7))
+    assert np.stack(found, 1).tolist() == [list(left_in_several_ways(n)) for n in range(7)]
+
+
+def test_a_list_that_the_object_of_a_with_changes_is_refused_for_that():
+    @hb.batch
+    def program(n):
+        log = []
+        with Noting(log, 1), Noting(log, 2) as tag:
+            log.append(tag * 10 // (n - 3))
+            if n == 1:
+                raise KeyError
+        return len(log)
+
+    with pytest.raises(hb.UnsupportedSyntaxError, match="of which 'log' is another name"):
+        program(np.arange(5))

@@ -48,6 +48,25 @@ except: pass
 """
 
 
+class _Places:
+    """The places of what a ``with`` does with an object. At that of the object itself, facts are about how it is made.
+
+    Attributes:
+        begin: That of the call of ``__enter__``: from ``with`` up to the object.
+        end: That of the call of ``__exit__``: from ``with`` to the end of the object.
+    """
+
+    def __init__(self, manager: ast.expr, node: ast.With) -> None:
+        begin, end = (manager.lineno, manager.col_offset), (manager.end_lineno, manager.end_col_offset)
+        self.begin, self.end = (_between((node.lineno, node.col_offset), place) for place in (begin, end))
+
+
+def _between(first: tuple[int, int], last: tuple[int | None, int | None]) -> ast.expr:
+    place = ast.Constant(None)
+    (place.lineno, place.col_offset), (place.end_lineno, place.end_col_offset) = first, last
+    return place
+
+
 class WithoutWith(Rewriting):
     """Rewrites the ``with`` statements of one definition."""
 
@@ -73,11 +92,17 @@ class WithoutWith(Rewriting):
             return None
         body: list[ast.stmt] | None = node.body
         for item in reversed(node.items):
-            body = None if body is None else self._entered(item, body)
+            body = None if body is None else self._entered(item, body, _Places(item.context_expr, node))
         return body
 
-    def _entered(self, item: ast.withitem, body: list[ast.stmt]) -> list[ast.stmt] | None:
-        """Statements in place of a ``with`` of one item; None if there are none."""
+    def _entered(self, item: ast.withitem, body: list[ast.stmt], places: _Places) -> list[ast.stmt] | None:
+        """Statements in place of a ``with`` of one item; None if there are none.
+
+        Args:
+            item: The item.
+            body: The statements inside.
+            places: The places of its calls.
+        """
         manager, target = item.context_expr, item.optional_vars
         given = manager.args if isinstance(manager, ast.Call) else []
         match self._kind(manager):
@@ -90,10 +115,10 @@ class WithoutWith(Rewriting):
             case contextlib.closing if len(given) == 1:
                 return written(_CLOSED, manager, BODY=body, GIVEN=given[0], MANAGER=self._name(target, body))
             case type() as kind:
-                return self._of_users(kind, item, body)
+                return self._of_users(kind, item, body, places)
         return None
 
-    def _of_users(self, kind: type, item: ast.withitem, body: list[ast.stmt]) -> list[ast.stmt] | None:
+    def _of_users(self, kind: type, item: ast.withitem, body: list[ast.stmt], places: _Places) -> list[ast.stmt] | None:
         """Statements in place of a ``with`` on an object of a class of the user's."""
         methods = [getattr(kind, name, None) for name in ("__enter__", "__exit__")]
         known = [self._definition(method) for method in methods if isinstance(method, types.FunctionType)]
@@ -107,25 +132,28 @@ class WithoutWith(Rewriting):
             return None
         else:
             name, made = given.id, []
-        return [*made, *self._entering(manager, name, item), *self._leaving(manager, name, item, body)]
+        entered = self._entering(manager, name, item, places.begin)
+        return [*made, *entered, *self._leaving(manager, name, item, body, places.end)]
 
-    def _entering(self, manager: Manager, name: str, item: ast.withitem) -> list[ast.stmt]:
+    def _entering(self, manager: Manager, name: str, item: ast.withitem, begin: ast.expr) -> list[ast.stmt]:
         """The call of ``__enter__``, and the assignment of its result, which is the object itself if that is known."""
         place, target = item.context_expr, item.optional_vars
         if not manager.gives_itself:
             result = target or ast.Name(self.fresh(_MANAGER), ast.Store())
-            return written("TARGET = MANAGER.__enter__()", place, TARGET=result, MANAGER=name)
-        called = [] if manager.only_gives_itself else written("MANAGER.__enter__()", place, MANAGER=name)
+            return written("TARGET = MANAGER.__enter__()", begin, TARGET=result, MANAGER=name)
+        called = [] if manager.only_gives_itself else written("MANAGER.__enter__()", begin, MANAGER=name)
         return called + ([] if is_named(target, name) else _assigned(target, ast.Name(name, ast.Load()), place))
 
     @staticmethod
-    def _leaving(manager: Manager, name: str, item: ast.withitem, body: list[ast.stmt]) -> list[ast.stmt]:
+    def _leaving(
+        manager: Manager, name: str, item: ast.withitem, body: list[ast.stmt], end: ast.expr
+    ) -> list[ast.stmt]:
         """The statements inside, and the call of ``__exit__`` behind them if that has an effect."""
         if manager.drops:  # exceptions of the statements, but not those of `__exit__`
             body = written(_DROPPED, item.context_expr, BODY=body)
         if manager.does_nothing_at_the_end:
             return body
-        return written(_LEFT.replace("NONE", manager.arguments), item.context_expr, BODY=body, MANAGER=name)
+        return written(_LEFT.replace("NONE", manager.arguments), end, BODY=body, MANAGER=name)
 
     def _kind(self, manager: ast.expr) -> Any:
         """The class of an object, or the function that makes it; None if names outside of the function do not tell."""
