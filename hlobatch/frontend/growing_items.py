@@ -37,6 +37,7 @@ from hlobatch.values.growing_kinds import growing
 from hlobatch.values.growing_lists import GrowingDeque, GrowingList, Most
 from hlobatch.values.growing_tables import GrowingCounter, GrowingDefaults, GrowingDict, GrowingOrdered, GrowingSet
 from hlobatch.values.growing_tuples import GrowingTuple, tuple_of
+from hlobatch.values.identity import places_of
 from hlobatch.values.lane_arrays import LaneArray, worst
 from hlobatch.values.lane_failures import fails, needed
 from hlobatch.values.one_of import ranked
@@ -374,6 +375,12 @@ def first_item(items: Any, *default: Any) -> Any:
     """``next(iter(items), default)``."""
     if isinstance(items, Choice):
         items = as_list(items)
+    if isinstance(items, tuple(KINDS)) and not items and not default:  # before it is known what is put into it
+        error = BatchTypeError(
+            "the first item of an empty container", help="there has to be an item, or a default: `next(iter(d), None)`."
+        )
+        error.about = places_of(items) or type(items)
+        raise error
     if not isinstance(items, Collection):
         return next(iter(in_known_order(items)), *default)
     if not isinstance(items, Growing):

@@ -350,7 +350,41 @@ def read_outside_of_a_handler(n):
     return -1 if last is None else last.code
 
 
+class Cache:
+    """The least recently used keys are the first of a dict."""
+
+    def __init__(self, room):
+        self.room, self.kept = room, {}
+
+    def get(self, key):
+        if key not in self.kept:
+            return -1
+        value = self.kept.pop(key)
+        self.kept[key] = value
+        return value
+
+    def put(self, key, value):
+        if key in self.kept:
+            self.kept.pop(key)
+        elif len(self.kept) >= self.room:
+            self.kept.pop(next(iter(self.kept)))
+        self.kept[key] = value
+
+
+def the_least_recently_used(n):
+    cache, total = Cache(3), 0
+    for i in range(n + 3):
+        cache.put(i * 5 % 7, i)
+        total += cache.get(i * 3 % 5)
+    try:
+        first = next(iter(cache.kept))
+    except StopIteration:
+        first = -1
+    return total, first, list(cache.kept)
+
+
 PROGRAMS = [
+    the_least_recently_used,
     rows_of_a_lanes_length,
     sums_of_rows,
     pytest.param(cubes_beside_rows, marks=pytest.mark.slow),
