@@ -11,7 +11,7 @@ import functools
 import gc
 import itertools
 import types
-from collections.abc import ItemsView, Iterable, Iterator, KeysView, ValuesView
+from collections.abc import ItemsView, Iterable, Iterator, KeysView, Sequence, ValuesView
 from typing import Any, Final
 
 import jax
@@ -20,6 +20,7 @@ import numpy as np
 from hlobatch._jax import is_of_this_trace, is_tracer
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.ir.walk import PLAIN, around, defaults, walked
+from hlobatch.values.boxes import attributes_of, is_boxable
 from hlobatch.values.carriers import in_words
 
 MOST_OBJECTS_SEARCHED: Final = 10_000
@@ -27,16 +28,26 @@ MOST_OBJECTS_SEARCHED: Final = 10_000
 ATOMS: Final = (*PLAIN, type, types.ModuleType, types.CodeType, np.ndarray)
 """Classes of objects whose references need not be searched."""
 
+_SOME: Final[Sequence[Iterable[Any]]] = ([], (), range(0), "", {}, set())
+ITERATORS: Final[tuple[type, ...]] = (*(type(iter(some)) for some in _SOME), itertools.count, itertools.cycle)
+"""Classes of Python's iterators that are mostly kept for calls of ``next``."""
+
 
 def gives_values(value: Any) -> bool:
-    """Whether an object is an iterator or a view of a dict, which JAX would take for a container or refuse."""
+    """Whether an object is a library's iterator or a view of a dict, which JAX would take for a container or refuse."""
     kind: Any = type(value)
-    return _are_of_values(kind)
+    return _are_of_values(kind) and not is_boxable(value)
 
 
 @functools.lru_cache(maxsize=1024)
 def _are_of_values(kind: type) -> bool:
     return issubclass(kind, (Iterator, KeysView, ValuesView, ItemsView))
+
+
+def holds_iterator(value: Any) -> bool:
+    """Whether a value is an iterator of Python's, or an object of the user's with one in an attribute."""
+    held = [value, *attributes_of(value).values()] if is_boxable(value) else [value]
+    return any(isinstance(one, ITERATORS) for one in held)
 
 
 def refuse_kept(value: Any) -> None:

@@ -18,6 +18,7 @@ from hlobatch.diagnostics import HloBatchError, Location, is_internal
 from hlobatch.ir.boxed import Boxed
 from hlobatch.ir.patterns import parts_of
 from hlobatch.ir.types import Static, Type
+from hlobatch.prelude import in_turn
 from hlobatch.values.facts import Site
 from hlobatch.values.own_containers import reads_missing_key
 
@@ -54,7 +55,7 @@ def of_statement(place: Location, name: str) -> Site:
 def called_by_itself(error: BaseException) -> str | None:
     """The outermost method of the user's that Python called implicitly before an error; None if there is none."""
     frames = (frame for frame, _ in traceback.walk_tb(error.__traceback__))
-    users = (one for one in frames if not is_internal(one.f_code.co_filename) or reads_missing_key(one.f_code))
+    users = (one for one in frames if _is_of_program(one.f_code))
     next(users, None)  # the statement itself, whose code has the name of the function that it stands in
     for frame in users:
         code = frame.f_code
@@ -65,6 +66,12 @@ def called_by_itself(error: BaseException) -> str | None:
         if isinstance(found, property) or (found is not None and _is_special(code.co_name)):
             return code.co_name
     return None
+
+
+def _is_of_program(code: types.CodeType) -> bool:
+    """Whether code is the user's, or that of an object that lanes have in place of one of Python's."""
+    file = code.co_filename
+    return not is_internal(file) or reads_missing_key(code) or file == in_turn.__file__
 
 
 def need_numbers(error: BaseException, types_: Iterable[Type], named: Iterable[Any]) -> list[str]:

@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from typing import TypeGuard
 
 from hlobatch.analysis.overloads import Overloaded, of_statement
-from hlobatch.diagnostics import UnsupportedSyntaxError
-from hlobatch.frontend import iterators, special_methods
+from hlobatch.diagnostics import Note, UnsupportedSyntaxError
+from hlobatch.frontend import iterators, kept_iterators, read_late, special_methods
 from hlobatch.frontend.failing_statements import FailingLowering
 from hlobatch.frontend.nodes import located
 from hlobatch.frontend.places import assignments, augmented, unpacked
@@ -65,7 +65,7 @@ class AssignmentLowering:
         if len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
             self._assign_name(node.targets[0].id, node.value, node)
             return
-        value = self.function.as_list(node.value) or node.value  # to be unpacked
+        value = self.function.as_list(node.value) or self.function.handed_on(node.value)  # to be unpacked
         statement = located(ast.Assign(node.targets, self.function.simple(value)), node)
         names = [name for target in node.targets for name in target_names(target)]
         self.function.primitive([statement], list(dict.fromkeys(names)), node, self.function.source.text(statement))
@@ -97,17 +97,34 @@ class AssignmentLowering:
         call = located(ast.Call(method, arguments, []), node)
         self.function.statement(located(ast.Expr(call), node))
 
-    def _assign_name(self, name: str, value: ast.expr, node: ast.stmt) -> None:
+    def _assign_name(self, name: str, value: ast.expr, node: ast.Assign | ast.AnnAssign) -> None:
         """Assign to a variable, which must not be an iterator of a lane's length that is used again."""
-        self.function.store(name, value, node)
-        is_iterator = iterators.is_iterator(value, self.function.source, self.function.local)
-        if is_iterator and iterators.is_used_again(name, node, self.function.source.node):
-            self.function.check_once(name, name, value)
+        function, whole = self.function, self.function.source.node
+        if isinstance(value, (ast.Tuple, ast.List, ast.Dict)):
+            value = function.handed_on(value)
+        is_iterator = iterators.is_iterator(value, function.source, function.local)
+        is_used_again = is_iterator and iterators.is_used_again(name, node, whole)
+        if is_used_again or (is_iterator and kept_iterators.is_kept(name, whole, function.static_value)):
+            own = kept_iterators.made(value, function.static_value, function.constant)
+            if own is not value:
+                function.store(name, own, node)
+                return
+        function.store(name, value, node)
+        if is_iterator and (found := read_late.change_before_use(name, node, function)) is not None:
+            raise UnsupportedSyntaxError(
+                f"this changes {found[0]!r}, from which {name!r} computes its items as they are used",
+                function.location(found[1]),
+                notes=[Note("it became an iterator here", function.location(value))],
+                help="make it a list, as in `list(…)`, which does not change, or write it where it is used.",
+            )
+        if is_used_again:
+            function.check_once(name, name, value)
 
     def _assign_places(self, targets: list[ast.expr], value: ast.expr, node: ast.stmt) -> None:
         """Assign to targets among which are items and attributes."""
         for target in targets:
             self._check_places(target)
+        value = self.function.handed_on(value)
         given = self.function.simple(value)
         if not all(map(self.function.is_simple, targets)) or (self.function.shows_failures and _are_several(targets)):
             self._assign_one_by_one(targets, given, node)

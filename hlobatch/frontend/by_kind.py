@@ -23,8 +23,8 @@ from hlobatch.diagnostics import HloBatchError, UnsupportedSyntaxError
 from hlobatch.frontend.failing_statements import FailingLowering
 from hlobatch.frontend.nodes import all_arguments, children, is_in, located, walk, with_fields
 from hlobatch.frontend.places import as_target
-from hlobatch.frontend.scopes import all_parameters, bound_by_match, root_of, with_parts
-from hlobatch.frontend.straight_line import TEMPORARY, WHOLE
+from hlobatch.frontend.scopes import TEMPORARY, all_parameters, bound_by_match, root_of, with_parts
+from hlobatch.frontend.straight_line import WHOLE
 from hlobatch.frontend.syntax import assigned, helper, literal, load
 from hlobatch.ir.names import of_one_kind
 from hlobatch.values.facts import holds

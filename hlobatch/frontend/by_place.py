@@ -21,18 +21,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from hlobatch.analysis.aliases import AnotherName
-from hlobatch.frontend.changes import rebinding
+from hlobatch.frontend.changes import HARMLESS, rebinding
 from hlobatch.frontend.nodes import all_arguments, located, prefixes, walk_all, with_fields
 from hlobatch.frontend.scopes import dump_as_read, is_path, root_of, stored_names, target_names, with_parts
 from hlobatch.frontend.straight_line import StraightLineLowering
 from hlobatch.frontend.syntax import helper, load
 from hlobatch.values.facts import of_code
 
-HARMLESS: Final = frozenset(
-    {abs, all, any, bool, dict, enumerate, filter, isinstance, len, list, map, max, min, range, reversed, set, sorted}
-    | {print, sum, tuple, zip}
-)
-"""Functions that change none of their arguments."""
 _PARTS: Final = (ast.Attribute, ast.Subscript)
 _SCOPES: Final = (ast.Lambda, ast.FunctionDef, ast.comprehension)
 

@@ -53,10 +53,14 @@ def as_loop(node: Comprehension, result: str, fresh: Callable[[str], str], *, gr
 
 def with_items(node: ast.Call, items: ast.expr) -> ast.Call:
     """A call whose first argument is replaced by a list comprehension of its items."""
+    return ast.fix_missing_locations(located(ast.Call(node.func, [listed(items), *node.args[1:]], node.keywords), node))
+
+
+def listed(items: ast.expr) -> ast.ListComp:
+    """A list comprehension of the items of an iterable."""
     item = "_hb_item"
     generator = ast.comprehension(ast.Name(item, ast.Store()), items, [], 0)
-    inside = located(ast.ListComp(ast.Name(item, ast.Load()), [generator]), items)
-    return ast.fix_missing_locations(located(ast.Call(node.func, [inside, *node.args[1:]], node.keywords), node))
+    return ast.fix_missing_locations(located(ast.ListComp(ast.Name(item, ast.Load()), [generator]), items))
 
 
 def loops_of(node: Comprehension, fresh: Callable[[str], str]) -> tuple[list[_Loop], dict[str, str]]:

@@ -18,8 +18,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from hlobatch.frontend.nodes import Tree, located
-from hlobatch.frontend.scopes import root_of
-from hlobatch.frontend.straight_line import TEMPORARY
+from hlobatch.frontend.scopes import TEMPORARY, root_of
 from hlobatch.frontend.syntax import helper, literal, load
 from hlobatch.frontend.whole_function import WholeLowering
 from hlobatch.ir.ops import PrimOp

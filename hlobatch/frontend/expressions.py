@@ -15,18 +15,20 @@ import collections
 import math
 import types
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any, Final, TypeGuard
 
 from hlobatch.analysis.overloads import BOOL, LEN, Overloaded, of_operations
 from hlobatch.diagnostics import Note, UnsupportedSyntaxError
 from hlobatch.frontend import builtins as batched_builtins
-from hlobatch.frontend import special_methods
+from hlobatch.frontend import kept_iterators, special_methods
 from hlobatch.frontend.callees import Called
 from hlobatch.frontend.changes import Change, is_change
-from hlobatch.frontend.comprehensions import with_items
+from hlobatch.frontend.comprehensions import listed, with_items
 from hlobatch.frontend.conditions import ConditionLowering, called_on_each
 from hlobatch.frontend.differentiated import differentiates
 from hlobatch.frontend.following import Calls, called, is_generator
+from hlobatch.frontend.kept_iterators import NEXT
 from hlobatch.frontend.lazy import LAZY, as_generator
 from hlobatch.frontend.library import changed_by, is_built_in
 from hlobatch.frontend.nested import unnamed_function
@@ -84,10 +86,17 @@ class ExpressionLowering(WholeLowering):
         """The lowering of conditions in its expressions."""
         return ConditionLowering(self)
 
+    @cached_property
+    def makes_iterators(self) -> bool:
+        """Whether the function calls Python's functions that make iterators to be kept, such as ``iter``."""
+        return kept_iterators.makes_some(self.source.node, self.static_value)
+
     # Expressions
 
     def simple(self, node: ast.expr) -> ast.expr:
         """Lower the control flow in an expression; the result is straight-line code."""
+        if self.makes_iterators:
+            node = kept_iterators.with_arguments(node, self.static_value, self.constant)
         if self.is_simple(node):
             return node
         node = called_on_each(self._with_items(node))
@@ -144,6 +153,8 @@ class ExpressionLowering(WholeLowering):
                 found = (LEN,), "len", [value]
             case ast.Call(function, [value], []) if self.static_value(function) is bool:
                 found = (BOOL, LEN), "truth", [value]
+            case ast.Call(_, operands) if kept_iterators.is_next(node, self.static_value):
+                found = (NEXT,), "next", operands
         return found[1:] if found is not None and self.is_overloaded(found[0], node) else None
 
     def is_overloaded(self, names: Sequence[str], node: ast.AST) -> bool:
@@ -157,6 +168,8 @@ class ExpressionLowering(WholeLowering):
             case ast.Attribute(ast.Call(ast.Name("super"), [cls, receiver]), attribute):
                 method = helper("__hb_property_of_base", [cls, receiver, literal(attribute, node)], node)
                 return self.simple(located(ast.Call(method, [receiver], []), node))
+        if isinstance(node, ast.Call) and operation == "next":
+            return self._next(node)
         names = [self.as_variable(operand, node) for operand in self.evaluated_in_order(operands)]
         name = literal(operation, node)
         method = helper("__hb_method", [name, *(load(operand, node) for operand in names)], node)
@@ -167,6 +180,14 @@ class ExpressionLowering(WholeLowering):
             return helper("__hb_result", [name, result, *(load(operand, node) for operand in names)], node)
         is_inverse = isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.NotIn)
         return helper("__hb_not", [result], node) if is_inverse else result
+
+    def _next(self, node: ast.Call) -> ast.expr:
+        """``next`` as a call of the method ``__next__``."""
+        if len(node.args) == 1:
+            return self.simple(kept_iterators.call_of_next(node.args[0], node.args[0]))
+        statements, result = kept_iterators.next_or_default(node, self.temporary)
+        self.statements(statements)
+        return load(result, node)
 
     def asked(self, test: ast.expr) -> ast.expr:
         """A condition; for a variable whose class has its own truth method, a call of that."""
@@ -190,13 +211,19 @@ class ExpressionLowering(WholeLowering):
                 return False
             if isinstance(child, ast.Call):
                 self._functions[id(child.func)] = child.func
-            if self.implicit_call(child):
+            if self.implicit_call(child) or self._takes_in_turn(child):
                 return False
             if isinstance(child, ast.UnaryOp) and isinstance(child.op, ast.Not):
                 return False
             if isinstance(child, ast.Compare) and len(child.ops) > 1:
                 return False
         return True
+
+    def _takes_in_turn(self, node: ast.AST) -> bool:
+        """Whether an expression goes over a variable whose object may have a method ``__next__`` of the user's."""
+        if not kept_iterators.takes_in_turn(node) or not self.is_overloaded((NEXT,), node):
+            return False
+        return not isinstance(node, ast.Call) or self._goes_over(node.func, to_the_end=True)
 
     def _takes_from_growing(self, node: ast.AST) -> bool:
         """Whether an expression calls a method that changes a growing item of a variable."""
@@ -426,8 +453,11 @@ class ExpressionLowering(WholeLowering):
 
     def called(self, node: ast.AST) -> Called | None:
         """The callee of an expression that is a call of a function of the program; None for any other."""
-        if not isinstance(node, ast.Call) or (isinstance(node.func, ast.Name) and node.func.id.startswith(HELPER)):
+        if not isinstance(node, ast.Call):
             return None
+        if isinstance(node.func, ast.Name) and node.func.id.startswith(HELPER):
+            own = self.constants.get(node.func.id)
+            return self.callees.of_fact(Calls(own)) if isinstance(own, types.FunctionType) else None
         found = self.callees.of_call(node, self.source, self.local)
         if found is not None and not self._may_get_contents(found.callee.source.function):
             return found
@@ -465,12 +495,16 @@ class ExpressionLowering(WholeLowering):
                 if (one_by_one := self.as_generator(items)) is None:
                     return with_items(node, items)  # type: ignore[return-value]
                 return located(ast.Call(function, [one_by_one, *others], node.keywords), node)  # type: ignore[return-value]
+            case ast.Call(_, [items, *_]) if self._takes_in_turn(node):
+                return with_items(node, items)  # type: ignore[return-value]
             case ast.Call() | ast.List() | ast.Tuple() | ast.Set():
                 return with_parts(node, self._listed)
         return node
 
     def _listed(self, node: Any) -> Any:
         """``*map(f, xs)`` whose function the program calls, as ``*[f(x) for x in xs]``; any other node unchanged."""
+        if isinstance(node, ast.Starred) and self._takes_in_turn(node):
+            return located(ast.Starred(listed(node.value), node.ctx), node)
         items = self.as_list(node.value) if isinstance(node, ast.Starred) else None
         return node if items is None else located(ast.Starred(items, node.ctx), node)
 

@@ -24,7 +24,7 @@ from typing import Any, ClassVar, Final
 import jax
 
 from hlobatch.analysis.mutation import Part, changed, has_changed, refuse_generator
-from hlobatch.analysis.objects import reaches_value
+from hlobatch.analysis.objects import holds_iterator, reaches_value
 from hlobatch.analysis.outside import may_be_of_an_array
 from hlobatch.analysis.reach import parts
 from hlobatch.analysis.told_early import check_types
@@ -302,7 +302,11 @@ def _made(site: Site, target: Calls, kind: type, args: tuple[Any, ...], kwargs: 
     known = [part for value in (*args, *kwargs.values()) for part in parts(value)]
     with in_trial():
         try:
-            return call(kind, *args, **kwargs)
+            made = call(kind, *args, **kwargs)
+            if not holds_iterator(made):
+                return made
+            has_changed(known)  # undoes the changes
+            raise Learned(site, target)
         except Learned:
             raise
         except Exception as error:

@@ -20,8 +20,7 @@ from dataclasses import replace
 from typing import Final
 
 from hlobatch.diagnostics import Note, UnsupportedSyntaxError
-from hlobatch.frontend.by_place import HARMLESS
-from hlobatch.frontend.changes import changed_by_methods, changes_of, objects_changed
+from hlobatch.frontend.changes import HARMLESS, changed_by_methods, changes_of, objects_changed
 from hlobatch.frontend.expressions import ExpressionLowering
 from hlobatch.frontend.failing_statements import FailingLowering
 from hlobatch.frontend.following import Calls
@@ -148,7 +147,8 @@ class GeneratorLoop:
         over, receiver = self.node.iter, self.calls.receiver
         if not isinstance(over, ast.Call) or receiver == "itself":
             over, receiver = located(ast.Call(over, [], []), over), "itself"
-        return CallLowering(self.lowering).arguments(over, self.source, receiver)
+        given = CallLowering(self.lowering).arguments(over, self.source, receiver)
+        return {name: self.lowering.handed_on(value) for name, value in given.items()}
 
     # What is refused
 

@@ -21,6 +21,7 @@ import jax
 from hlobatch.frontend.effects import prints
 from hlobatch.frontend.files import is_users
 from hlobatch.frontend.following import called, drawn, follow, is_generator
+from hlobatch.frontend.kept_iterators import check_iterated
 from hlobatch.values.facts import Learned, Site
 
 
@@ -46,6 +47,7 @@ def iterated(site: Site, value: Any, takes_turns: bool) -> Any:
     Raises:
         Learned: It is an object of the user's with a generator for its ``__iter__``, which takes turns with the loop.
     """
+    check_iterated(site, value)
     own = getattr(type(value), "__iter__", None)
     if not isinstance(own, types.FunctionType) or not is_users(own) or not is_generator(own):
         return value

@@ -18,6 +18,7 @@ from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.builtins import logical_not
 from hlobatch.frontend.files import is_users
 from hlobatch.frontend.traced_functions import as_meant
+from hlobatch.prelude import in_turn
 from hlobatch.values.own_containers import has_content, is_of_missing_keys
 
 _REFLECTED: Final = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
@@ -26,7 +27,9 @@ _REFLECTED: Final = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq",
 def own_method(value: Any, name: str) -> types.FunctionType | None:
     """The method of this name of a value's class, if the user has written it; else None."""
     found = getattr(type(value), name, None)
-    is_own = isinstance(found, types.FunctionType) and (is_users(found) or is_of_missing_keys(found))
+    is_own = isinstance(found, types.FunctionType) and (
+        is_users(found) or is_of_missing_keys(found) or found.__module__ == in_turn.__name__
+    )
     return found if is_own else None
 
 

@@ -27,10 +27,9 @@ from hlobatch.frontend.nested import Default
 from hlobatch.frontend.nodes import located, with_fields
 from hlobatch.frontend.operands import operands_of, with_operands
 from hlobatch.frontend.places import as_target, put_back
-from hlobatch.frontend.scopes import root_of
+from hlobatch.frontend.scopes import TEMPORARY, root_of
 from hlobatch.frontend.source import Source
 from hlobatch.frontend.steps import is_given
-from hlobatch.frontend.straight_line import TEMPORARY
 from hlobatch.frontend.syntax import helper, literal, load, spread
 from hlobatch.frontend.whole_function import WholeLowering
 from hlobatch.ir.ops import FunctionCallOp
@@ -146,6 +145,8 @@ class CallLowering:
         values = {name: self._argument(value, node) for name, value in bound.items()}
         if callee.source.is_of_prelude:
             values = {name: self._holdable(value) for name, value in values.items()}
+        else:
+            values = {name: self.function.handed_on(value) for name, value in values.items()}
         written = sorted(values, key=lambda name: (values[name].lineno, values[name].col_offset))
         evaluated = self.function.evaluated_in_order([*(values[name] for name in written), *captured])
         for name, value in zip(written, evaluated, strict=False):

@@ -30,8 +30,7 @@ from hlobatch.frontend.expressions import ExpressionLowering, parameter_names
 from hlobatch.frontend.failures import AlwaysRaises, LooksAt, Raises, Recorder, Relay, Words
 from hlobatch.frontend.nodes import located
 from hlobatch.frontend.primitives import compile_primitive
-from hlobatch.frontend.scopes import read_names
-from hlobatch.frontend.straight_line import TEMPORARY
+from hlobatch.frontend.scopes import TEMPORARY, read_names
 from hlobatch.frontend.syntax import assigned, helper, literal, load
 from hlobatch.ir.code import UNDEFINED
 from hlobatch.ir.failures import CAUGHT, RAISED

@@ -26,13 +26,14 @@ from hlobatch.frontend.callees import Callee, static_value
 from hlobatch.frontend.changes import ChangesByCalls, changed_by_methods, rebinding
 from hlobatch.frontend.differentiated import differentiates
 from hlobatch.frontend.following import called
+from hlobatch.frontend.kept_iterators import handed_on
 from hlobatch.frontend.library import is_built_in
 from hlobatch.frontend.meanings import Meanings
 from hlobatch.frontend.nested import Template, nested_functions
 from hlobatch.frontend.nodes import FIELDS, Comprehension, located
 from hlobatch.frontend.primitives import HELPERS, compile_primitive, watched
 from hlobatch.frontend.rewriting.memoized import is_memoized
-from hlobatch.frontend.scopes import HELPER, local_names, names_before, with_parts
+from hlobatch.frontend.scopes import HELPER, TEMPORARY, local_names, names_before, with_parts
 from hlobatch.frontend.source import MISSING, Source
 from hlobatch.frontend.steps import is_only_stored
 from hlobatch.frontend.support import refusal
@@ -43,8 +44,6 @@ from hlobatch.values.facts import WHOLE_PROGRAM, Changes, Site, of_code, of_func
 from hlobatch.values.lane_failures import CanFail, Careful, Caught
 from hlobatch.values.own_containers import is_method_of_base
 
-TEMPORARY: Final = "_hb_"
-"""Prefix of variables that the user cannot have written."""
 _SITE = re.compile(rf"{HELPER}constant\d+, ")
 """The site of a call in the text of code, as the first argument of the call that replaces it."""
 _AT_A_PLACE: Final = f"{TEMPORARY}{AT_PLACE}"
@@ -124,6 +123,10 @@ class StraightLineLowering(abc.ABC):
     def static_value(self, node: ast.expr) -> Any:
         """The value of an expression that is known from outside of the function, as ``callees.static_value``."""
         return static_value(node, self.source, self.local)
+
+    def handed_on(self, value: ast.expr) -> ast.expr:
+        """A value that an object or another function keeps, as ``kept_iterators.handed_on``."""
+        return handed_on(value, self.static_value, self.constant)
 
     def location(self, node: ast.AST) -> Location:
         return self.source.location(node)

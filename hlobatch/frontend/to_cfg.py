@@ -24,7 +24,7 @@ from hlobatch.analysis.aliases import AnotherName
 from hlobatch.analysis.mutation import refuse_generator
 from hlobatch.analysis.reach import may_change
 from hlobatch.diagnostics import HloBatchError, UnsupportedSyntaxError
-from hlobatch.frontend import by_place, in_place_calls, iterators
+from hlobatch.frontend import by_place, in_place_calls, iterators, kept_iterators
 from hlobatch.frontend.asked import Asking
 from hlobatch.frontend.assignments import AssignmentLowering, outside
 from hlobatch.frontend.by_kind import for_each_kind
@@ -41,8 +41,9 @@ from hlobatch.frontend.following import Calls
 from hlobatch.frontend.generator_loops import GeneratorLoop
 from hlobatch.frontend.generators import Iterates
 from hlobatch.frontend.in_place_calls import ChangesArray
+from hlobatch.frontend.kept_iterators import NEXT, GivesInTurn
 from hlobatch.frontend.loops import ForLowering
-from hlobatch.frontend.nodes import located
+from hlobatch.frontend.nodes import located, with_fields
 from hlobatch.frontend.patterns import MatchLowering
 from hlobatch.frontend.printing import as_statement
 from hlobatch.frontend.raising import RESULT
@@ -212,7 +213,9 @@ class FunctionLowering(FailingLowering):
         elif has_host_do(self.static_value(call.func)):
             self.blocks.finish()
             self.assign(self.temporary(DROPPED), self.simple(call), node)
-        elif self._may_change_its_arguments(call):
+        elif self.implicit_call(call) is not None and kept_iterators.is_next(call, self.static_value):
+            self.simple(call)
+        elif self._may_change_its_arguments(call) or kept_iterators.is_next(call, self.static_value):
             self.assign(self.temporary(DROPPED), self.simple(call), node)
         else:
             raise self._without_use(node)
@@ -320,7 +323,8 @@ class FunctionLowering(FailingLowering):
 
     @statement.register
     def _return(self, node: ast.Return) -> None:
-        self.give_back(self._checked(node.value or literal(None, node)), node)
+        value = self.handed_on(node.value or literal(None, node))
+        self.give_back(self._checked(value), node)
 
     def _checked(self, value: ast.expr) -> ast.expr:
         """A returned value, whose iterators of a lane's length are refused."""
@@ -443,11 +447,21 @@ class FunctionLowering(FailingLowering):
         if isinstance(node.iter, ast.GeneratorExp) and TraceTimeLowering(self).calls_in(node.iter):
             self._one_by_one(node, node.iter)
             return
+        if self._goes_in_turn(node.iter):
+            node = with_fields(node, iter=kept_iterators.made(node.iter, self.static_value, self.constant))
+        if (in_turn := self.callees.facts.of(GivesInTurn, self.site(node.iter))) is not None:
+            self.statements(kept_iterators.as_while(node, in_turn, self.temporary))
+            return
         own = self.callees.facts.of(Iterates, self.site(node.iter))
         if calls := self.draws(node.iter) if own is None else Calls(own.function, "itself"):
             GeneratorLoop(self, node, calls).lower()
         else:
             ForLowering(self, by_place.of_items(self, node)).lower()
+
+    def _goes_in_turn(self, items: ast.expr) -> bool:
+        """Whether a loop goes over ``zip`` or ``enumerate`` of a variable that may hold an object with ``__next__``."""
+        is_one = isinstance(items, ast.Call) and self.static_value(items.func) in (enumerate, zip)
+        return is_one and kept_iterators.takes_in_turn(items) and self.is_overloaded((NEXT,), items)
 
     def _one_by_one(self, node: ast.For, items: ast.GeneratorExp) -> None:
         """Lower a loop over a generator expression in which the program makes a call: each item is computed in turn."""

@@ -16,6 +16,7 @@ from typing import Any, Final
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.comprehensions import as_loop, renamed
 from hlobatch.frontend.endless_loops import is_count
+from hlobatch.frontend.kept_iterators import NEXT, takes_in_turn
 from hlobatch.frontend.library import is_built_in
 from hlobatch.frontend.nodes import Comprehension, located, with_fields, with_iterables
 from hlobatch.frontend.reductions import Looped, arguments_of, as_reduction, has_many, reducer
@@ -84,6 +85,8 @@ class TraceTimeLowering:
         """Whether the program makes a call for an expression: of a function of its, or of a method of an operator."""
         if isinstance(node, ast.Call) and self.function.called(node):
             return True
+        if self._goes_in_turn(node):
+            return True
         return isinstance(node, ast.expr) and self.function.implicit_call(node) is not None
 
     def _shows_which_are_made(self, node: ast.expr, *, ends_early: bool = False) -> bool:
@@ -103,6 +106,10 @@ class TraceTimeLowering:
         ):
             return False
         return self.function.changes(node) or any(map(_may_change, ast.walk(node)))
+
+    def _goes_in_turn(self, node: ast.AST) -> bool:
+        """Whether a comprehension goes over a variable that may hold an object with a method ``__next__``."""
+        return isinstance(node, Comprehension) and takes_in_turn(node) and self.function.is_overloaded((NEXT,), node)
 
     def _with_known_ranges(self, node: ast.Call, items: ast.GeneratorExp | ast.ListComp, site: Site) -> ast.Call:
         """A call on a comprehension, in which ranges whose bounds differ between lanes tell that it must be a loop."""
@@ -180,6 +187,8 @@ class TraceTimeLowering:
             if self.function.prints(child) and not isinstance(node, ast.Lambda):
                 return self._written_out(node, grows=grows)
             if isinstance(child, ast.Call) and self.function.draws(child) and not isinstance(node, ast.Lambda):
+                return self._written_out(node, grows=True)
+            if self._goes_in_turn(child) and not isinstance(node, ast.Lambda):
                 return self._written_out(node, grows=True)
             if self._calls(child):
                 if isinstance(node, ast.Lambda):

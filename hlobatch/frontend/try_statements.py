@@ -31,7 +31,7 @@ from hlobatch.frontend.failures import LooksAt
 from hlobatch.frontend.handlers import caught_kinds, drops_exceptions
 from hlobatch.frontend.nodes import located
 from hlobatch.frontend.raising import FAILURE, Handled, Try
-from hlobatch.frontend.straight_line import TEMPORARY
+from hlobatch.frontend.scopes import TEMPORARY
 from hlobatch.frontend.syntax import helper, literal, load
 from hlobatch.values.draws import is_users_class
 from hlobatch.values.facts import WHOLE_PROGRAM, Learned

@@ -58,6 +58,10 @@ class WholeLowering(StraightLineLowering):
         """The callee of an expression that is a call of a function of the program; None for any other."""
 
     @abc.abstractmethod
+    def is_overloaded(self, names: Sequence[str], node: ast.AST) -> bool:
+        """Whether one of the methods that Python may call for an operation has to be followed."""
+
+    @abc.abstractmethod
     def implicit_call(self, node: ast.AST) -> tuple[str, Sequence[ast.expr]] | None:
         """The operation and operands of an expression that implicitly calls a followed method; else None."""
 

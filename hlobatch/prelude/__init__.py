@@ -129,7 +129,7 @@ def _functions() -> Mapping[Any, types.FunctionType]:
 @functools.cache
 def _modules() -> Mapping[str, Mapping[str, types.FunctionType]]:
     """By module of this package, its functions that stand for Python's functions of the same name."""
-    names = {module.name for module in pkgutil.iter_modules(__path__)} - {"bases"}
+    names = {module.name for module in pkgutil.iter_modules(__path__)} - {"bases", "in_turn"}
     return {name: _standing(name) for name in sorted(names)}
 
 

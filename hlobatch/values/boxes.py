@@ -23,11 +23,12 @@ import jax
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.ir.boxed import Boxed, in_own_order, is_in_own_order
 from hlobatch.ir.walk import attributes
-from hlobatch.prelude import is_registered
-from hlobatch.prelude.bases import Content
+from hlobatch.prelude import bases, in_turn, is_registered
 from hlobatch.values.draws import is_users_class
 
 _BASES: Final = frozenset({object, abc.ABC, typing.Generic, typing.Protocol})
+_OF_PRELUDE: Final = (bases.__name__, in_turn.__name__)
+"""The modules with classes of objects that lanes hold in place of Python's."""
 _METACLASSES: Final = (type, abc.ABCMeta, type(typing.Protocol))
 
 
@@ -43,10 +44,9 @@ def _is_plain(cls: type) -> bool:
         return False
     own = [base for base in cls.__mro__ if base not in _BASES and not _is_plain_exception(base)]
     return all(
-        (is_registered(base) or is_users_class(base) or base.__module__ == Content.__module__)
-        and not _has_own_setting(base)
+        (is_registered(base) or is_users_class(base) or base.__module__ in _OF_PRELUDE) and not _has_own_setting(base)
         for base in own
-    ) and not hasattr(cls, "__next__")
+    )
 
 
 def _is_plain_exception(cls: type) -> bool:
