@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from hlobatch.frontend.nodes import located
+from hlobatch.frontend.comprehensions import renamed
+from hlobatch.frontend.nodes import Comprehension, located
 from hlobatch.prelude import builtins
 from hlobatch.prelude import itertools as stand_ins
 
@@ -90,10 +91,25 @@ def as_generator(node: ast.Call, drawn: Any) -> ast.GeneratorExp | None:
     name = "_hb_item"
     item = located(ast.Name(name, ast.Load()), function)
     target = located(ast.Name(name, ast.Store()), function)
-    call = located(ast.Call(function, [item], []), function)
+    call = _of_lambda(function, item) or located(ast.Call(function, [item], []), function)
     conditions: list[ast.expr] = [] if drawn is _map else [call]
     made = ast.GeneratorExp(call if drawn is _map else item, [ast.comprehension(target, items, conditions, 0)])
     # A place of its own, from the function to the items: facts about calls at the others are not of its loop.
     made.lineno, made.col_offset = function.lineno, function.col_offset
     made.end_lineno, made.end_col_offset = items.end_lineno, items.end_col_offset
     return made
+
+
+def _of_lambda(function: ast.expr, item: ast.Name) -> ast.expr | None:
+    """The body of a lambda of one parameter for an item; None if it is another function, or contains others."""
+    match function:
+        case ast.Lambda(ast.arguments([], [ast.arg(name)], None, [], [], None, []), body):
+            is_plain = not any(isinstance(part, ast.Lambda | Comprehension) for part in ast.walk(body))
+            return renamed(body, {name: item.id}) if is_plain else None
+    return None
+
+
+def calls_in_lambda(items: ast.Call) -> bool:
+    """Whether an iterator is given a lambda that calls a function, which may have an effect."""
+    lambdas = (given.body for given in items.args if isinstance(given, ast.Lambda))
+    return any(isinstance(part, ast.Call) for body in lambdas for part in ast.walk(body))

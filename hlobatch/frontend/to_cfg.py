@@ -24,7 +24,7 @@ from hlobatch.analysis.aliases import AnotherName
 from hlobatch.analysis.mutation import refuse_generator
 from hlobatch.analysis.reach import may_change
 from hlobatch.diagnostics import HloBatchError, UnsupportedSyntaxError
-from hlobatch.frontend import by_place, in_place_calls, iterators, kept_iterators
+from hlobatch.frontend import by_place, in_place_calls, iterators, kept_iterators, lazy
 from hlobatch.frontend.asked import Asking
 from hlobatch.frontend.assignments import AssignmentLowering, outside
 from hlobatch.frontend.by_kind import for_each_kind
@@ -444,8 +444,8 @@ class FunctionLowering(FailingLowering):
         if (endless := as_while(node, self.static_value, self.temporary)) is not None:
             self.statements(endless)
             return
-        if isinstance(node.iter, ast.GeneratorExp) and TraceTimeLowering(self).calls_in(node.iter):
-            self._one_by_one(node, node.iter)
+        if (items := self._made_one_by_one(node.iter)) is not None:
+            self._one_by_one(node, items)
             return
         if self._goes_in_turn(node.iter):
             node = with_fields(node, iter=kept_iterators.made(node.iter, self.static_value, self.constant))
@@ -463,8 +463,18 @@ class FunctionLowering(FailingLowering):
         is_one = isinstance(items, ast.Call) and self.static_value(items.func) in (enumerate, zip)
         return is_one and kept_iterators.takes_in_turn(items) and self.is_overloaded((NEXT,), items)
 
+    def _made_one_by_one(self, items: ast.expr) -> ast.GeneratorExp | None:
+        """A generator expression, or ``map`` and ``filter`` as one, whose items have an effect as they are made."""
+        made = TraceTimeLowering(self)
+        if isinstance(items, ast.GeneratorExp):
+            return items if made.calls_in(items) or made.changes(items) else None
+        if not isinstance(items, ast.Call) or not (made.changes(items) or lazy.calls_in_lambda(items)):
+            return None
+        function = self.static_value(items.func)
+        return lazy.as_generator(items, next((own for known, own in lazy.LAZY.items() if function is known), None))
+
     def _one_by_one(self, node: ast.For, items: ast.GeneratorExp) -> None:
-        """Lower a loop over a generator expression in which the program makes a call: each item is computed in turn."""
+        """Lower a loop over a generator expression whose items have an effect: each item is computed in turn."""
         breaks = any(isinstance(part, ast.Break) for statement in node.body for part in ast.walk(statement))
         if len(items.generators) > 1 and (node.orelse or breaks):
             raise UnsupportedSyntaxError(

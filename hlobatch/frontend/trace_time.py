@@ -14,6 +14,7 @@ import ast
 from typing import Any, Final
 
 from hlobatch.diagnostics import UnsupportedSyntaxError
+from hlobatch.frontend.changes import is_change
 from hlobatch.frontend.comprehensions import as_loop, renamed
 from hlobatch.frontend.endless_loops import is_count
 from hlobatch.frontend.kept_iterators import NEXT, takes_in_turn
@@ -105,7 +106,18 @@ class TraceTimeLowering:
             for part in ast.walk(node)
         ):
             return False
-        return self.function.changes(node) or any(map(_may_change, ast.walk(node)))
+        return self.changes(node)
+
+    def changes(self, node: ast.expr) -> bool:
+        """Whether code, or a function that it contains, changes an object in place."""
+        inner = [self.function.scope.get(part.id) for part in ast.walk(node) if isinstance(part, ast.Name)]
+        functions = [template for template in inner if template is not None]
+        code = [node, *(template.source.node for template in functions)]
+        return (
+            self.function.changes(node)
+            or any(template.changed for template in functions)
+            or any(is_change(part) or _may_change(part) for one in code for part in ast.walk(one))
+        )
 
     def _goes_in_turn(self, node: ast.AST) -> bool:
         """Whether a comprehension goes over a variable that may hold an object with a method ``__next__``."""

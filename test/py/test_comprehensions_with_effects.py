@@ -4,7 +4,7 @@ A list's items are all computed before a reducer such as ``any`` sees one; a gen
 that decides.
 """
 
-# ruff: noqa: C419, PERF401 (lists as arguments of ``any`` and loops that append are the subject)
+# ruff: noqa: C417, C419, PERF401 (lists as arguments of ``any`` and loops that append are the subject)
 
 from collections.abc import Callable
 from typing import Any
@@ -270,6 +270,71 @@ def dicts_of_calls(n):
     return sorted(by_number.items()), sorted(by_rest.items())
 
 
+def loops_that_end_early_over_what_is_popped(n):
+    first, second, third, fourth, total = [1, 2, 3, n], [1, 2, 3, n], [1, 0, 3, n], [1, 2, 3, n], 0
+
+    def popped(x):
+        return second.pop() * x
+
+    for x in (first.pop() for _ in range(3)):
+        total += x
+        if x > 2:
+            break
+    for x in map(popped, [1, 2]):
+        total += x
+        if total > n:
+            break
+    for x in filter(lambda x: third.pop(), [1, 2, 5]):
+        total += x
+        if x > n:
+            break
+    for x in (y for y in [1, 2, 3] if fourth.pop() > n):
+        total += x
+        if x > 1:
+            break
+    return total, first, second, third, fourth
+
+
+def loops_over_what_an_object_climbs(n):
+    climber, total = Climber(n), 0
+    for x in (climber.up() for _ in range(4)):
+        total += x * climber.at
+        if total > 60:
+            break
+    for x in map(climber.up, [1, 2, 3]):
+        total += x * climber.at
+    for x in map(lambda steps: climber.up(steps) + 1, [1, 2, 3]):
+        total += x
+        if x > 20:
+            break
+    return total, climber.at
+
+
+def pushed(items, x):
+    items.append(x)
+    return len(items)
+
+
+def functions_that_change_what_they_are_given(n):
+    items, count = [], 0
+
+    def counted():
+        nonlocal count
+        count += 1
+        return count
+
+    found = any(pushed(items, x) > n for x in [1, 2, 3])
+    for length in map(lambda x: pushed(items, x), [7, 8]):
+        if length > n:
+            break
+    kept = [pushed(items, x) for x in (1, 2) if x != n]
+    many = any(counted() > n for _ in range(3))
+    for x in map(lambda y: counted() + y, [1, 2, 3]):
+        if x > n:
+            break
+    return found, items, kept, many, count, [counted() for x in (1, 2, 3) if x != n]
+
+
 PROGRAMS = (
     any_of_a_list,
     any_of_a_generator,
@@ -301,6 +366,9 @@ PROGRAMS = (
     climbed,
     marked_in_a_grid,
     dicts_of_calls,
+    loops_that_end_early_over_what_is_popped,
+    loops_over_what_an_object_climbs,
+    functions_that_change_what_they_are_given,
 )
 
 
