@@ -26,7 +26,7 @@ from typing import Final, TypeVar
 from hlobatch.frontend.comprehensions import loops_of, nested, placed, renamed
 from hlobatch.frontend.following import is_generator
 from hlobatch.frontend.lazy import LAZY, as_generator
-from hlobatch.frontend.nodes import located, with_fields
+from hlobatch.frontend.nodes import located, prefixes, with_fields
 from hlobatch.frontend.scopes import root_of
 from hlobatch.frontend.syntax import assigned, helper, literal, load
 from hlobatch.frontend.whole_function import WholeLowering
@@ -117,7 +117,20 @@ def _at(node: E, place: ast.AST) -> E:
 
 def reads_container(filling: Filling, function: WholeLowering) -> bool:
     """Whether an item may be computed from the container: code or a function that it calls reads that."""
-    return any(_reads(part, filling, function) for part in _later_parts(filling.items, function))
+    parts = _later_parts(filling.items, function)
+    return _may_be_an_item(filling) or any(_reads(part, filling, function) for part in parts)
+
+
+def _may_be_an_item(filling: Filling) -> bool:
+    """Whether the container may be an item of the first iterable: ``rows[i].extend(len(row) for row in rows)``."""
+    steps = len(list(prefixes(filling.place)))
+    first = filling.items.generators[0].iter
+    inner = {id(node.value) for node in ast.walk(first) if isinstance(node, ast.Subscript)}
+    chains = (node for node in ast.walk(first) if isinstance(node, (ast.Name, ast.Subscript)) and id(node) not in inner)
+    return isinstance(filling.place, ast.Subscript) and any(
+        isinstance(root := root_of(chain), ast.Name) and root.id == filling.root and len(list(prefixes(chain))) < steps
+        for chain in chains
+    )
 
 
 def _later_parts(items: ast.GeneratorExp, function: WholeLowering) -> Iterator[ast.expr]:

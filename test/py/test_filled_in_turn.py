@@ -82,6 +82,17 @@ def by_a_generator(n):
     return items
 
 
+def rows(n):
+    """A row that is an item of what is gone over, and one that is not."""
+    grid, groups = [[1], [2]], [[] for _ in range(3)]
+    grid[0].extend(x + 1 for x in grid[1])
+    grid[n % 2].extend(len(row) for row in grid)
+    for i in range(n):
+        groups[i % 3].extend(range(i))
+        groups[(i + 1) % 3].extend(x for x in groups[i % 3] if x % 2)
+    return grid, groups
+
+
 def sets_and_deques(n):
     members, ends, few = {1}, deque([1]), {1, 2, 3, 4, 5}
     members.update(len(members) + i for i in range(n))
@@ -209,7 +220,8 @@ def what_was_made_is_kept_in_the_end(n):
 
 
 PROGRAMS = [
-    *(sums_of_the_last_two, what_is_not_yet_there, by_a_function_inside, in_an_object, by_a_generator, sets_and_deques),
+    *(sums_of_the_last_two, what_is_not_yet_there, by_a_function_inside, in_an_object, by_a_generator, rows),
+    sets_and_deques,
     *(lists, nested_loops, sets_and_deques_of_which_an_item_raises, dicts, in_a_function, filtered),
     parts_of_containers,
     what_was_made_is_kept_in_the_end,
