@@ -28,6 +28,7 @@ from hlobatch.frontend.dict_order import in_known_order
 from hlobatch.frontend.endless import finite
 from hlobatch.frontend.items import gathered
 from hlobatch.frontend.lane_ranges import as_range
+from hlobatch.frontend.own_methods import own_method
 from hlobatch.frontend.ranges import range_goes_on, range_item
 from hlobatch.frontend.sequences import both, equal
 from hlobatch.ir.choice import Choice
@@ -74,14 +75,14 @@ def items(value: Any) -> Any:
     if isinstance(value, Choice):
         known = as_range(value)
         return value if known is None else known
-    if not isinstance(value, Iterable):
+    if not isinstance(value, Iterable) and own_method(value, "__getitem__") is None:
         raise BatchTypeError(
             f"a `for` goes over {type(value).__name__!r}, which has no items",
             help="write `range(n)` to go over numbers.",
         )
     if type(value) is itertools.count:
         return _counting(value)
-    return list(finite(value))
+    return list(finite(iter(value)))
 
 
 def held(value: Any) -> Any:

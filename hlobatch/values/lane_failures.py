@@ -106,6 +106,10 @@ class SurelyFails(Exception):  # noqa: N818  # of the lane, not of the build
         self.failing: Failing = (kind, made_of)
 
 
+class _SurelyOutOfRange(SurelyFails, IndexError):  # noqa: N818  # of the lane, not of the build
+    """Of an index out of range, which also ends Python's iteration over an object that has ``__getitem__`` alone."""
+
+
 @dataclass(eq=False)
 class _Watched:
     """A statement that is being traced.
@@ -308,7 +312,7 @@ def surely_fails(kind: type[Exception], *made_of: Any) -> None:
     if watched is None or not is_wanted(kind):
         return
     if not watched.conditions:
-        raise SurelyFails(kind, *made_of)
+        raise (_SurelyOutOfRange if issubclass(kind, IndexError) else SurelyFails)(kind, *made_of)
     fails(kind, str(made_of[0]) if made_of else "", True, *made_of[1:])
 
 

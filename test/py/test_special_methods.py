@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from test_lists_as_written import is_alike
 
 import hlobatch as hb
 from hlobatch.stages import Traced
@@ -251,3 +252,34 @@ def test_operations_on_what_is_no_object_stay_straight_line_code() -> None:
     traced: Traced = hb.batch(both).trace(jnp.arange(3))
     assert str(traced.program).count("call @") == 2  # of the function itself, and of its `+`
     assert hb.batch(both)(jnp.arange(5)).tolist() == [both(x) for x in range(5)]
+
+
+class Cells:
+    """Items by number, without ``__iter__``: Python asks for them until an IndexError."""
+
+    def __init__(self, x: Any) -> None:
+        self.cells = [x, 0, 2]
+
+    def __getitem__(self, k: int) -> Any:
+        return self.cells[k]
+
+    def put(self, k: Any, v: Any) -> None:
+        if k > 2:
+            raise IndexError("no such cell")
+        self.cells[k] = v
+
+
+def over_items_by_number(n: Any) -> Any:
+    cells, t = Cells(n), 0
+    try:
+        cells.put(n, 4)
+    except IndexError:
+        t = 5
+    for v in cells:
+        t = t * 10 + v
+    a, b, c = cells
+    return t, sum(cells) + len(list(cells)), 2 in cells, 7 in cells, [v * 2 for v in cells], a + b * 10 + c * 100
+
+
+def test_items_by_number_end_with_an_index_error() -> None:
+    is_alike(over_items_by_number, 7)
