@@ -98,7 +98,8 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         return meaning.function(*args, **kwargs)
     method = _method(function)
     calls = any(map(callable, kwargs.values()))  # a sort key may return a value that differs between lanes
-    takes = any(isinstance(argument, Growing) for argument in args)  # which may be empty, and hold no tracer
+    # A list may be empty, and an object that is None in some lanes known otherwise: they hold no tracer.
+    takes = any(isinstance(argument, Growing) or is_several(argument) for argument in args)
     if method is not None and (calls or takes or _holds(is_tracer, (function.__self__, args, kwargs))):
         kwargs = {name: functools.partial(call, value) if callable(value) else value for name, value in kwargs.items()}
         with by_python():

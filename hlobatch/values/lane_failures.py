@@ -36,6 +36,7 @@ from hlobatch.diagnostics import (
     is_own,
     raised_at,
 )
+from hlobatch.ir.walk import PLAIN
 from hlobatch.prelude import is_of_prelude
 from hlobatch.scoped import having
 from hlobatch.values.carriers import in_words
@@ -197,7 +198,7 @@ def watched_alone(
         except OF_LANES as error:
             if not is_known or isinstance(error, HloBatchError) or not isinstance(error, watched.wanted):
                 raise
-            return watched.failed((type(error), error.args), without(values))
+            return watched.failed((type(error), tuple(map(steady, error.args))), without(values))
         except (AttributeError, TypeError) as error:
             if not is_of_one_kind or not is_pythons(error) or _is_of_jax(error):
                 raise
@@ -308,12 +309,18 @@ def surely_fails(kind: type[Exception], *made_of: Any) -> None:
     Raises:
         SurelyFails: Each lane that reaches the statement reaches this code.
     """
-    watched = _watched.get()
+    watched, made_of = _watched.get(), tuple(map(steady, made_of))
     if watched is None or not is_wanted(kind):
         return
     if not watched.conditions:
         raise (_SurelyOutOfRange if issubclass(kind, IndexError) else SurelyFails)(kind, *made_of)
     fails(kind, str(made_of[0]) if made_of else "", True, *made_of[1:])
+
+
+def steady(value: Any) -> Any:
+    """An argument of an exception; a text in place of an object that is another one whenever the code is traced."""
+    is_known = isinstance(value, (*PLAIN, tuple))
+    return value if is_known else f"<{type(value).__name__} object>"
 
 
 def read_of_nothing(kind: type[Exception], text: str) -> tuple[Site, CanFail] | None:

@@ -35,7 +35,7 @@ from hlobatch.values.boxes import attributes_of, boxed, is_boxable
 from hlobatch.values.carriers import in_words
 from hlobatch.values.identity import is_one_of
 from hlobatch.values.kinds import Kinds, kind_of_value, made
-from hlobatch.values.lane_failures import fails, is_pythons, surely_fails, where
+from hlobatch.values.lane_failures import fails, is_pythons, steady, surely_fails, where
 from hlobatch.values.number_tables import NUMBERS, from_table, numbers, together
 from hlobatch.values.optional import (
     alternatives,
@@ -192,6 +192,12 @@ def _of_none(function: Callable[..., Any], operands: Sequence[Any]) -> Any:
         raise type(error)(in_words(str(error))) from None
 
 
+def _as_text(argument: Any) -> Any:
+    """An argument of an exception as a number or a text, which is the same whenever the code is traced."""
+    known = steady(argument)
+    return known if type(known) in (str, int, float) else repr(known)
+
+
 def _result_of_lane(ways: Sequence[tuple[Any, Callable[[], Any]]], index: Any) -> Any:
     """The result of the lane's function among several, all of which run; where one raises, its lanes fail."""
     given, raised = dict[int, Any](), dict[int, Exception]()
@@ -209,7 +215,7 @@ def _result_of_lane(ways: Sequence[tuple[Any, Callable[[], Any]]], index: Any) -
         raise error
     text: Any
     for place, one in raised.items():
-        text, *more = [arg if type(arg) in (str, int, float) else repr(arg) for arg in one.args or ("",)]
+        text, *more = [_as_text(arg) for arg in one.args or ("",)]
         fails(type(one), text, ways[place][0], *more)
     instead = next(iter(given.values()))
     return chosen([given.get(place, instead) for place in range(len(ways))], index)

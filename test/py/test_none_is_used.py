@@ -115,6 +115,18 @@ def asked_before(n):
     return 0 if p is None else p.x
 
 
+ONE = Point(1)
+
+
+def a_key_of_a_dict(n):
+    key = None if n < 1 else Point(n)
+    entries = {None: 5, ONE: 6}
+    try:
+        return entries[key] + entries.get(key, 9) * 10
+    except KeyError:
+        return entries.get(key, 9)
+
+
 def in_python(function: Any) -> list[Any]:
     found = []
     for n in INPUTS.tolist():
@@ -145,6 +157,7 @@ def in_lanes(function: Any) -> list[Any]:
         two_names_unpacked,
         caught,
         asked_before,
+        a_key_of_a_dict,
     ],
     ids=lambda function: function.__name__,
 )
