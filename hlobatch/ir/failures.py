@@ -15,7 +15,7 @@ import jax
 import numpy as np
 
 from hlobatch.diagnostics import UNKNOWN, LaneError, LimitError, Location, Note, as_also, name_lanes
-from hlobatch.ir.boxed import in_python
+from hlobatch.ir.boxed import in_python, with_boxes
 from hlobatch.ir.fate import NUMBER, Fate, Stop, stop_of
 from hlobatch.ir.growing import is_growing
 from hlobatch.ir.types import Type, rebuilt
@@ -86,7 +86,7 @@ class Failure:
         values = [_as_python_has_it(value) for value in rebuilt(decoded(words, types), types)]
         try:
             try:
-                return self.make(*jax.tree.map(python_number, values))
+                return self.make(*in_python(with_boxes(values), python_number))
             except AttributeError:  # the code asks a number for what NumPy's have, such as `astype`
                 return self.make(*values)
         except Exception as error:  # noqa: BLE001  # the user's own code, on values of which some may be missing
