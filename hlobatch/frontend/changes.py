@@ -65,7 +65,7 @@ def changed_parameters(node: ast.FunctionDef) -> Mapping[str, ast.expr]:
     return {name: part for name, part in changes_of(node.body).items() if name in names}
 
 
-_METHODS: Final = frozenset(
+CHANGING: Final = frozenset(
     {"append", "appendleft", "clear", "extend", "insert", "pop", "popitem", "popleft", "remove", "reverse"}
     | {"setdefault", "update"}
 )
@@ -88,7 +88,7 @@ def is_change(node: ast.AST) -> bool:
     """Whether an expression is a call of a method that changes its receiver."""
     if isinstance(node, Change):
         return True
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _METHODS
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in CHANGING
 
 
 def changed_by_methods(body: Sequence[ast.stmt]) -> frozenset[str]:
@@ -96,7 +96,7 @@ def changed_by_methods(body: Sequence[ast.stmt]) -> frozenset[str]:
     found = set[str]()
     for node in walk_all(body):
         match node:
-            case ast.Call(ast.Attribute(value, method)) if method in _METHODS:
+            case ast.Call(ast.Attribute(value, method)) if method in CHANGING:
                 root = root_of(value)
                 found.update([root.id] if isinstance(root, ast.Name) else [])
     return frozenset(found)

@@ -18,7 +18,7 @@ import ast
 import builtins
 import itertools
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -159,7 +159,7 @@ def handed_on(
 ) -> ast.expr:
     """A value that is kept in an object or given to a function, in which iterators are objects that lanes can have."""
     match value:
-        case ast.Call(function) if static_value(function) in _ENDLESS_OR_PLAIN:
+        case ast.Call(function) if _is_one_of(static_value(function), _ENDLESS_OR_PLAIN):
             return made(value, static_value, constant)
         case ast.Tuple(parts, context) | ast.List(parts, context):
             return located(type(value)([handed_on(p, static_value, constant) for p in parts], context), value)
@@ -173,7 +173,7 @@ def with_arguments(node: Any, static_value: Callable[[ast.expr], Any], constant:
     new = with_parts(node, lambda part: with_arguments(part, static_value, constant))
     if not isinstance(node, ast.Call) or isinstance(static_value(node.func), types.BuiltinFunctionType):
         return new
-    if static_value(node.func) in _OF_PYTHON:
+    if _is_one_of(static_value(node.func), _OF_PYTHON):
         return new
     return with_fields(new, args=[handed_on(part, static_value, constant) for part in new.args])
 
@@ -181,7 +181,12 @@ def with_arguments(node: Any, static_value: Callable[[ast.expr], Any], constant:
 def makes_some(function: ast.AST, static_value: Callable[[ast.expr], Any]) -> bool:
     """Whether a function calls one of Python's that make iterators to be kept."""
     calls = (part for part in walk(function) if isinstance(part, ast.Call))
-    return any(static_value(part.func) in _ENDLESS_OR_PLAIN for part in calls)
+    return any(_is_one_of(static_value(part.func), _ENDLESS_OR_PLAIN) for part in calls)
+
+
+def _is_one_of(value: Any, functions: Sequence[Any]) -> bool:
+    """Whether a value, which may have an ``__eq__`` of its own, is one of some functions."""
+    return any(value is function for function in functions)
 
 
 _ENDLESS_OR_PLAIN: Final = (iter, itertools.count, itertools.cycle)

@@ -12,10 +12,12 @@ Lanes compute the items of such an iterator where it is made.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from typing import Any, Final
 
-from hlobatch.frontend.changes import HARMLESS
+import numpy as np
+
+from hlobatch.frontend.changes import CHANGING, HARMLESS
 from hlobatch.frontend.nodes import walk
 from hlobatch.frontend.scopes import places_in, read_names, root_of
 from hlobatch.frontend.straight_line import StraightLineLowering
@@ -61,10 +63,9 @@ def change_before_use(
 def _read_late(value: ast.expr) -> frozenset[str]:
     """The variables that an iterator reads for each of its items, and not when it is made."""
     if isinstance(value, ast.GeneratorExp):
-        inner = read_names(ast.Lambda(ast.arguments([], [], None, [], [], None, []), value))
         first = read_names(value.generators[0].iter)
         often = [part.id for part in walk(value) if isinstance(part, ast.Name)]
-        return frozenset(n for n in inner if n not in first or often.count(n) > 1)
+        return frozenset(n for n in read_names(value) if n not in first or often.count(n) > 1)
     parts = [part for part in walk(value) if isinstance(part, (ast.Lambda, ast.GeneratorExp))]
     return frozenset(name for part in parts for name in read_names(part))
 
@@ -77,13 +78,27 @@ def _changed_by(node: ast.AST, static_value: Callable[[ast.expr], Any]) -> list[
         case ast.AugAssign(target):
             return [target]
         case ast.Call(function, arguments):
-            value = static_value(function)
-            if getattr(value, "__module__", None) in _PURE or (isinstance(value, Hashable) and value in HARMLESS):
+            if _is_pure(static_value(function)):
                 return []
-            return [*arguments, *([function.value] if isinstance(function, ast.Attribute) else [])]
+            changes_own = isinstance(function, ast.Attribute) and function.attr not in _READERS
+            return [*arguments, *([root_of(function)] if changes_own else [])]
     return []
 
 
+def _is_pure(function: Any) -> bool:
+    """Whether a function changes none of its arguments, as far as is known."""
+    return getattr(function, "__module__", None) in _PURE or any(function is known for known in HARMLESS)
+
+
+_CHANGES: Final = frozenset({"add", "byteswap", "discard", "fill", "partition", "put", "resize", "sort"})
+"""Methods that change a container or an array in place, beside those that ``changes.py`` knows."""
+_READERS: Final = frozenset(
+    name
+    for kind in (dict, list, set, str, tuple, np.ndarray)
+    for name in dir(kind)
+    if name not in CHANGING | _CHANGES and not name.endswith("_update")
+)
+"""Methods of Python's containers and of arrays that change nothing."""
 _PURE: Final = ("functools", "itertools", "math", "operator")
 """Modules whose functions change none of their arguments."""
 

@@ -452,11 +452,12 @@ def test_a_change_before_an_iterator_is_used_is_refused(program):
         hb.batch(program)(np.array([3, 4]))
 
 
-def test_a_change_behind_it_is_not():
+def test_a_change_behind_it_is_not_and_no_read_is_one():
     def f(n):
         xs = list(range(n))
         z = map(abs, xs)
-        t = sum(z)
+        k = len(xs) + xs.count(2) + xs.copy().pop() if xs else 0
+        t = sum(z) + k
         xs.append(t)
         return xs
 
