@@ -28,6 +28,7 @@ from hlobatch.lowering.state.log import Entry
 from hlobatch.lowering.state.narrowing import lanes_left
 from hlobatch.runtime.division import Division, Start, Stretch
 from hlobatch.runtime.emissions import emit
+from hlobatch.runtime.interrupts import noting
 from hlobatch.runtime.leaving import in_a_stretch
 from hlobatch.runtime.pace import MOST_TURNS
 from hlobatch.runtime.plan import Room
@@ -99,9 +100,10 @@ class Course:
             Interrupted: The user interrupted it.
             TimeLimitError: Its time limit was reached.
         """
-        with self.emission:
+        with self.emission, noting() as look:
             try:
                 self._advance(dict.fromkeys(range(self.division.threads), Start(room)), executable)
+                look()
             except KeyboardInterrupt:
                 raise self.interrupted() from None
             self.finish()
@@ -109,9 +111,11 @@ class Course:
     def finish(self) -> None:
         """Run stretches until every part is at its end; raises the errors of ``run``."""
         try:
-            while starts := self._starts():
-                self._look()
-                self._advance(starts)
+            with noting() as look:
+                while starts := self._starts():
+                    self._look()
+                    self._advance(starts)
+                    look()
         except KeyboardInterrupt:
             raise self.interrupted() from None
         if self.watch:

@@ -24,6 +24,7 @@ from hlobatch.ir.fate import FATES, NUMBER, Fate
 from hlobatch.kernels.interface import FAULT, Call
 from hlobatch.kernels.jit import Code
 from hlobatch.kernels.module import KernelModule
+from hlobatch.runtime.interrupts import noting
 from hlobatch.runtime.leaving import may_stay
 from hlobatch.runtime.memory import BYTES_SURELY_THERE, available
 from hlobatch.runtime.threads import lanes
@@ -44,6 +45,8 @@ MEASURABLE_SECONDS: Final = 1e-4
 """Seconds from which a measurement tells how long turns take …"""
 MOST_GROWTH: Final = 16
 """… and the largest factor between the turns of one measurement and the next."""
+PATIENCE: Final = 0.5
+"""Seconds between two looks for a Ctrl-C that Python has lost."""
 TURNS_BETWEEN_LOOKS: Final = 1 << 10
 """Turns of other threads between two tests of whether to stop."""
 CHUNKS: Final = 16
@@ -292,9 +295,10 @@ class Run:
                 self._run_here(made(self.kernel.turns, is_last=True))
             if self.is_long and shared[0] < count:
                 leave_to_another()
-            for other in others:
-                if shared[0] < count or not other.cancel():
-                    self._await(other)
+            with noting() if others else contextlib.nullcontext() as look:
+                for other in others:
+                    if shared[0] < count or not other.cancel():
+                        self._await(other, look)
             self.kernel.note_inputs((perf_counter() - began) * threads / count)
         except KeyboardInterrupt:
             self.is_interrupted = True
@@ -306,16 +310,16 @@ class Run:
                 _wait(other)
         self.counts += sum(call.counts for call in calls)
 
-    def _await(self, other: Future[Any]) -> None:
-        """Wait for a thread; meanwhile report progress and check the time limit."""
-        while self.watch:
+    def _await(self, other: Future[Any], look: Any) -> None:
+        """Wait for a thread; meanwhile report progress, check the time limit, and look for a Ctrl-C that was lost."""
+        while True:
             try:
-                other.result(self.watch.patience)
+                other.result(self.watch.patience if self.watch else PATIENCE)
                 return
             except TimeoutError:
-                if self.watch.look(self._done):
+                look()
+                if self.watch and self.watch.look(self._done):
                     raise _TimeOverError from None
-        other.result()
 
     def _done(self) -> int:
         """Number of inputs that have ended."""

@@ -1,6 +1,8 @@
 """Interrupts: a run has stretches, between which Ctrl-C ends it; finished results are kept, and the process goes on."""
 
+import contextlib
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,6 +20,7 @@ from zoo import LOOP
 
 import hlobatch as hb
 from hlobatch.runtime.course import Course
+from hlobatch.runtime.interrupts import noting
 from hlobatch.runtime.pace import MOST_GROWTH, MOST_TURNS, STRETCH_SECONDS, Pace
 
 TURNS = 8
@@ -258,3 +261,30 @@ def test_ctrl_c_while_a_program_is_made(seed: int, monkeypatch: pytest.MonkeyPat
         assert lost or interrupt.seen < interrupt.number
     assert batched(NUMBERS).tolist() == wanted
     assert batched(NUMBERS).tolist() == wanted
+
+
+def test_an_interrupt_that_python_loses_is_raised_at_the_next_look():
+    """A callback of the garbage collector prints what the handler raises in it, and goes on."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with noting() as look:
+            look()
+            with contextlib.suppress(KeyboardInterrupt):
+                signal.raise_signal(signal.SIGINT)
+            with pytest.raises(KeyboardInterrupt):
+                look()
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_a_handler_that_does_not_interrupt_is_called_and_nothing_else():
+    called = []
+    before = signal.signal(signal.SIGINT, lambda *_: called.append(1))
+    try:
+        with noting() as look:
+            signal.raise_signal(signal.SIGINT)
+            look()
+        assert called == [1]
+    finally:
+        signal.signal(signal.SIGINT, before)
