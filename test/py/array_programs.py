@@ -28,7 +28,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from array_features import FEATURES
-from feature_pairs import OWN_WORDS, SKIPPED, Outcome, made
+from feature_pairs import SKIPPED, Outcome, made, tried
 from feature_writer import indented
 from programs.table import own_part
 from zoo import LOOP, optimizing_little
@@ -286,15 +286,8 @@ def outcome(text: str, *, x64: bool = False, **options: Any) -> Outcome:
         lanes = [row for row in range(LANES) if all(_is_compared(wanted[row], other, text) for other in nearby[row])]
         if not lanes:
             return Outcome("skipped", f"nothing to compare: {wanted}")
-        try:
-            return _compared(main, lanes, [wanted[row] for row in lanes], _precision(text), is_jax, options)
-        except hb.VerificationError as error:
-            return Outcome("wrong", str(error))
-        except hb.HloBatchError as error:
-            said = next((word for word in OWN_WORDS if word in str(error)), None)
-            return Outcome("refused" if said is None else "wrong", f"{type(error).__name__}: {error}")
-        except Exception as error:  # noqa: BLE001  # whatever comes out of the compiler
-            return Outcome("wrong", repr(error))
+        expected = [wanted[row] for row in lanes]
+        return tried(lambda: _compared(main, lanes, expected, _precision(text), is_jax, options))
 
 
 def _is_compared(value: Any, nearby: Any, text: str) -> bool:

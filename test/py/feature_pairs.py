@@ -132,16 +132,25 @@ def outcome(text: str, **options: Any) -> Outcome:
     if not lanes.size:
         return Outcome("skipped", "every lane raises")
     wanted = [expected[i] for i in lanes]
-    try:
+
+    def compared() -> Outcome:
         got = _run(main, lanes, options)
+        return Outcome("ran") if got == wanted else Outcome("wrong", f"got    {got}\npython {wanted}")
+
+    return tried(compared)
+
+
+def tried(run: Callable[[], Outcome]) -> Outcome:
+    """What a function gives that runs a program and compares its results, or the outcome of the error it raises."""
+    try:
+        return run()
     except hb.VerificationError as error:
         return Outcome("wrong", str(error))
     except hb.HloBatchError as error:
         said = next((word for word in OWN_WORDS if word in str(error)), None)
-        return Outcome("refused" if said is None else "wrong", str(error))
+        return Outcome("refused" if said is None else "wrong", f"{type(error).__name__}: {error}")
     except Exception as error:  # noqa: BLE001  # whatever comes out of the compiler
         return Outcome("wrong", repr(error))
-    return Outcome("ran") if got == wanted else Outcome("wrong", f"got    {got}\npython {wanted}")
 
 
 def _is_asked_for(value: Any, text: str) -> bool:

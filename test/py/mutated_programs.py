@@ -28,7 +28,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from feature_pairs import OWN_WORDS, Outcome, main
+from feature_pairs import Outcome, main, tried
 from programs import PROGRAMS
 from programs.table import Program, own_part
 
@@ -508,21 +508,18 @@ def outcome(text: str, **options: Any) -> Outcome:
         asked = [row for row in rows if _is_asked_for(expected[row], text)]
         if not asked or all(isinstance(expected[row], Exception) for row in asked):
             return Outcome("skipped", str(expected))
-        try:
-            got = _run(function, origin, asked, options)
-        except hb.VerificationError as error:
-            return Outcome("wrong", str(error))
-        except hb.HloBatchError as error:
-            said = next((word for word in OWN_WORDS if word in str(error)), None)
-            return Outcome("refused" if said is None else "wrong", f"{type(error).__name__}: {error}")
-        except Exception as error:  # noqa: BLE001  # whatever comes out of the compiler
-            return Outcome("wrong", repr(error))
-        if limited := [one for one in got if isinstance(one, hb.LimitError)]:
-            return Outcome("refused", str(limited[0]))
-        wanted, found = [_comparable(expected[row]) for row in asked], list(map(_comparable, got))
-        if all(map(_equal, found, wanted)):
-            return Outcome("ran")
-        return Outcome("wrong", f"got    {found}\npython {wanted}")
+        return tried(lambda: _compared(function, origin, asked, [expected[row] for row in asked], options))
+
+
+def _compared(
+    function: Callable[..., Any], origin: Program, rows: list[int], expected: list[Any], options: dict[str, Any]
+) -> Outcome:
+    got = _run(function, origin, rows, options)
+    if limited := [one for one in got if isinstance(one, hb.LimitError)]:
+        return Outcome("refused", str(limited[0]))
+    wanted, found = list(map(_comparable, expected)), list(map(_comparable, got))
+    is_right = all(map(_equal, found, wanted))
+    return Outcome("ran") if is_right else Outcome("wrong", f"got    {found}\npython {wanted}")
 
 
 def _made(text: str, name: str) -> Callable[..., Any]:
