@@ -161,10 +161,8 @@ def handed_on(
     match value:
         case ast.Call(function) if _is_one_of(static_value(function), _ENDLESS_OR_PLAIN):
             return made(value, static_value, constant)
-        case ast.Tuple(parts, context) | ast.List(parts, context):
-            return located(type(value)([handed_on(p, static_value, constant) for p in parts], context), value)
-        case ast.Dict(keys, parts):
-            return located(ast.Dict(keys, [handed_on(p, static_value, constant) for p in parts]), value)
+        case ast.Tuple() | ast.List() | ast.Dict():
+            return with_parts(value, lambda part: handed_on(part, static_value, constant))
     return value
 
 
