@@ -17,8 +17,9 @@ from typing import TypeGuard
 
 from hlobatch.analysis.overloads import Overloaded, of_statement
 from hlobatch.diagnostics import Note, UnsupportedSyntaxError
-from hlobatch.frontend import iterators, kept_iterators, read_late, special_methods
+from hlobatch.frontend import special_methods
 from hlobatch.frontend.failing_statements import FailingLowering
+from hlobatch.frontend.in_turn import kept_iterators, read_late, used_up
 from hlobatch.frontend.nodes import located
 from hlobatch.frontend.places import assignments, augmented, unpacked
 from hlobatch.frontend.scopes import places_in, root_of, target_names
@@ -102,8 +103,8 @@ class AssignmentLowering:
         function, whole = self.function, self.function.source.node
         if isinstance(value, (ast.Tuple, ast.List, ast.Dict)):
             value = function.handed_on(value)
-        is_iterator = iterators.is_iterator(value, function.source, function.local)
-        is_used_again = is_iterator and iterators.is_used_again(name, node, whole)
+        is_iterator = used_up.is_iterator(value, function.source, function.local)
+        is_used_again = is_iterator and used_up.is_used_again(name, node, whole)
         if is_used_again or (is_iterator and kept_iterators.is_kept(name, whole, function.static_value)):
             own = kept_iterators.made(value, function.static_value, function.constant)
             if own is not value:

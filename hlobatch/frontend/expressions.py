@@ -21,15 +21,18 @@ from typing import Any, Final, TypeGuard
 from hlobatch.analysis.overloads import BOOL, LEN, Overloaded, of_operations
 from hlobatch.diagnostics import Note, UnsupportedSyntaxError
 from hlobatch.frontend import builtins as batched_builtins
-from hlobatch.frontend import kept_iterators, special_methods
+from hlobatch.frontend import special_methods
 from hlobatch.frontend.callees import Called
 from hlobatch.frontend.changes import Change, is_change
-from hlobatch.frontend.comprehensions import listed, with_items
 from hlobatch.frontend.conditions import ConditionLowering, called_on_each
 from hlobatch.frontend.differentiated import differentiates
 from hlobatch.frontend.following import Calls, called, is_generator
-from hlobatch.frontend.kept_iterators import NEXT
-from hlobatch.frontend.lazy import LAZY, as_generator
+from hlobatch.frontend.in_turn import kept_iterators
+from hlobatch.frontend.in_turn.comprehensions import listed, with_items
+from hlobatch.frontend.in_turn.kept_iterators import NEXT
+from hlobatch.frontend.in_turn.lazy import LAZY, as_generator
+from hlobatch.frontend.in_turn.reductions import REDUCERS
+from hlobatch.frontend.in_turn.trace_time import TraceTimeLowering
 from hlobatch.frontend.library import changed_by, is_built_in
 from hlobatch.frontend.nested import unnamed_function
 from hlobatch.frontend.nodes import Tree, all_arguments, located, prefixes, walk
@@ -37,13 +40,11 @@ from hlobatch.frontend.operands import operands_of, with_operands
 from hlobatch.frontend.places import changed
 from hlobatch.frontend.printing import PrintLowering
 from hlobatch.frontend.program_calls import CallLowering, is_starred
-from hlobatch.frontend.reductions import REDUCERS
 from hlobatch.frontend.scopes import HELPER, assigned_in_expressions, read_names, root_of, target_names, with_parts
 from hlobatch.frontend.source import MISSING, Source
 from hlobatch.frontend.steps import changes_one_of, is_given
 from hlobatch.frontend.straight_line import WHOLE
 from hlobatch.frontend.syntax import helper, literal, load
-from hlobatch.frontend.trace_time import TraceTimeLowering
 from hlobatch.frontend.whole_function import WholeLowering
 from hlobatch.prelude import is_trusted
 from hlobatch.values.draws import is_users_class

@@ -29,11 +29,11 @@ from typing import Any, Final
 
 from hlobatch.analysis.aliases import HELD_BACK
 from hlobatch.diagnostics import LimitError, UnsupportedSyntaxError
-from hlobatch.frontend import filled_in_turn
 from hlobatch.frontend.asked import Asking
 from hlobatch.frontend.callees import Callee
-from hlobatch.frontend.filled_in_turn import FilledInTurn
 from hlobatch.frontend.guesses import Expected
+from hlobatch.frontend.in_turn import filled
+from hlobatch.frontend.in_turn.filled import FilledInTurn
 from hlobatch.frontend.nodes import located
 from hlobatch.frontend.raising import RaisingLowering
 from hlobatch.frontend.steps import StepByStep, is_one_step
@@ -146,7 +146,7 @@ class FailingLowering(RaisingLowering):
         before = self.here, self.steps, self.filling
         known = self.callees.facts.of(StepByStep, of_code(self.location(node)))
         self.here, self.steps = node, known.names if known is not None else frozenset()
-        if self.shows_failures and filled_in_turn.filling_of(node, self) is not None:
+        if self.shows_failures and filled.filling_of(node, self) is not None:
             self.filling = node
         try:
             yield

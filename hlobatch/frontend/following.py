@@ -35,8 +35,8 @@ from hlobatch.frontend.differentiated import differentiated, differentiating, is
 from hlobatch.frontend.effects import prints
 from hlobatch.frontend.endless import finite
 from hlobatch.frontend.files import is_users
+from hlobatch.frontend.in_turn.lazy import LAZY
 from hlobatch.frontend.lane_numbers import differs
-from hlobatch.frontend.lazy import LAZY
 from hlobatch.frontend.library import changes_around, check_grows, refusal_to_change, standing_in
 from hlobatch.frontend.nested import Closure, Template
 from hlobatch.frontend.starred import is_spread, received, refusal

@@ -21,13 +21,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from hlobatch.diagnostics import UnsupportedSyntaxError
-from hlobatch.frontend.comprehensions import Gathering
 from hlobatch.frontend.failing_statements import FailingLowering
 from hlobatch.frontend.following import MAKE, called
-from hlobatch.frontend.generator_loops import takes_turns
+from hlobatch.frontend.in_turn.comprehensions import Gathering
+from hlobatch.frontend.in_turn.generator_loops import takes_turns
+from hlobatch.frontend.in_turn.read_by_turns import Read, read_in_turn, refused
 from hlobatch.frontend.live_items import Seen, how_seen, may_change, may_take_out, view_of
 from hlobatch.frontend.nodes import located, walk, walk_all
-from hlobatch.frontend.read_in_turn import Read, read_in_turn, refused
 from hlobatch.frontend.scopes import HELPER, target_names
 from hlobatch.frontend.source import MISSING
 from hlobatch.frontend.syntax import assigned, helper, literal, load

@@ -25,20 +25,16 @@ from hlobatch.frontend import (
     effects,
     failures,
     following,
-    generators,
     growing_items,
     guesses,
     in_place_calls,
     items,
     iteration,
-    iterators,
     members,
     nested,
     possible_items,
     python_numbers,
     ranges,
-    read_in_turn,
-    reductions,
     results,
     sequences,
     special_methods,
@@ -49,6 +45,7 @@ from hlobatch.frontend import (
     traced_functions,
 )
 from hlobatch.frontend.dict_order import in_known_order
+from hlobatch.frontend.in_turn import drawn, read_by_turns, reductions, used_up
 from hlobatch.frontend.lane_numbers import as_number
 from hlobatch.frontend.lane_slices import slice_of
 from hlobatch.frontend.nodes import located, walk_all
@@ -97,8 +94,8 @@ HELPERS: Final = {
     "__hb_doubt": tracing.doubt,
     "__hb_stays": tracing.stays,
     "__hb_differentiated": differentiated.differentiated,
-    "__hb_follow_in_turns": generators.follow_in_turns,
-    "__hb_iterated": generators.iterated,
+    "__hb_follow_in_turns": drawn.follow_in_turns,
+    "__hb_iterated": drawn.iterated,
     "__hb_check_filled": container_methods.check_filled,
     "__hb_check_method": following.check_method,
     "__hb_follow": following.follow,
@@ -144,11 +141,11 @@ HELPERS: Final = {
     "__hb_asked": optional.asked,
     "__hb_has_to_return": results.has_to_return,
     "__hb_turns": iteration.turns,
-    "__hb_once": iterators.once,
+    "__hb_once": used_up.once,
     "__hb_items": iteration.held,
     "__hb_length": iteration.length,
     "__hb_item_of": iteration.item_of,
-    "__hb_made_before": read_in_turn.made_before,
+    "__hb_made_before": read_by_turns.made_before,
     "__hb_live": iteration.live,
     "__hb_keyed": iteration.keyed,
     "__hb_key_at": iteration.key_at,

@@ -16,12 +16,12 @@ from typing import Any, Final
 from hlobatch.analysis.reach import may_change
 from hlobatch.diagnostics import BatchTypeError, Note, UnsupportedSyntaxError
 from hlobatch.frontend import builtins as batched_builtins
-from hlobatch.frontend import iterators
 from hlobatch.frontend.callees import Called, Callee, changed_default
 from hlobatch.frontend.changes import GivesBack, rebinding
 from hlobatch.frontend.following import MAKE, Calls
 from hlobatch.frontend.guesses import Expected, tried
-from hlobatch.frontend.lazy import AT_ONCE, ItemsRaise
+from hlobatch.frontend.in_turn import used_up
+from hlobatch.frontend.in_turn.lazy import AT_ONCE, ItemsRaise
 from hlobatch.frontend.library import changes_around
 from hlobatch.frontend.nested import Default
 from hlobatch.frontend.nodes import located, with_fields
@@ -163,8 +163,8 @@ class CallLowering:
 
     def _is_used_up(self, value: ast.expr, name: str, callee: Callee) -> bool:
         """Whether an argument is an iterator in Python, and the callee may go over it twice."""
-        is_iterator = iterators.is_iterator(value, self.function.source, self.function.local)
-        return is_iterator and not callee.source.is_of_prelude and iterators.is_read_again(name, callee.source.node)
+        is_iterator = used_up.is_iterator(value, self.function.source, self.function.local)
+        return is_iterator and not callee.source.is_of_prelude and used_up.is_read_again(name, callee.source.node)
 
     def _place(self, value: ast.expr, callee: Callee) -> ast.expr:
         """An argument that is a part of a variable, with keys that do not change until it is stored back."""
@@ -286,7 +286,7 @@ class CallLowering:
             case ast.Call(ast.Attribute(_, "items" | "keys" | "values"), [], []):
                 is_view = True
             case ast.Call():
-                is_view = iterators.is_iterator(value, self.function.source, self.function.local)
+                is_view = used_up.is_iterator(value, self.function.source, self.function.local)
                 is_view = is_view and not self.function.called(value) and not self.function.draws(value)
             case ast.Tuple(parts, ast.Load()):
                 return located(ast.Tuple([self._holdable(part) for part in parts], ast.Load()), value)

@@ -26,7 +26,7 @@ from hlobatch.frontend.callees import Callee, static_value
 from hlobatch.frontend.changes import ChangesByCalls, changed_by_methods, rebinding
 from hlobatch.frontend.differentiated import differentiates
 from hlobatch.frontend.following import called
-from hlobatch.frontend.kept_iterators import handed_on
+from hlobatch.frontend.in_turn.kept_iterators import handed_on
 from hlobatch.frontend.library import is_built_in
 from hlobatch.frontend.meanings import Meanings
 from hlobatch.frontend.nested import Template, nested_functions

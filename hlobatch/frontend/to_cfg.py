@@ -24,35 +24,36 @@ from hlobatch.analysis.aliases import AnotherName
 from hlobatch.analysis.mutation import refuse_generator
 from hlobatch.analysis.reach import may_change
 from hlobatch.diagnostics import HloBatchError, UnsupportedSyntaxError
-from hlobatch.frontend import by_place, in_place_calls, iterators, kept_iterators, lazy
+from hlobatch.frontend import by_place, in_place_calls
 from hlobatch.frontend.asked import Asking
 from hlobatch.frontend.assignments import AssignmentLowering, outside
 from hlobatch.frontend.by_kind import for_each_kind
 from hlobatch.frontend.callees import BATCH_MARK, Callee, is_sync
 from hlobatch.frontend.changes import objects_changed
-from hlobatch.frontend.comprehensions import in_turn
 from hlobatch.frontend.conditions import called_on_each
 from hlobatch.frontend.effects import has_host_do, speaks
-from hlobatch.frontend.endless_loops import as_while
 from hlobatch.frontend.expressions import parameter_names
 from hlobatch.frontend.failing_statements import FailingLowering
-from hlobatch.frontend.filled_in_turn import FilledInTurn, filling_of, reads_container, statements
 from hlobatch.frontend.following import Calls
-from hlobatch.frontend.generator_loops import GeneratorLoop
-from hlobatch.frontend.generators import Iterates
 from hlobatch.frontend.in_place_calls import ChangesArray
-from hlobatch.frontend.kept_iterators import NEXT, GivesInTurn
+from hlobatch.frontend.in_turn import kept_iterators, lazy, used_up
+from hlobatch.frontend.in_turn.comprehensions import in_turn
+from hlobatch.frontend.in_turn.counts import as_while
+from hlobatch.frontend.in_turn.drawn import Iterates
+from hlobatch.frontend.in_turn.filled import FilledInTurn, filling_of, reads_container, statements
+from hlobatch.frontend.in_turn.generator_loops import GeneratorLoop
+from hlobatch.frontend.in_turn.kept_iterators import NEXT, GivesInTurn
+from hlobatch.frontend.in_turn.trace_time import TraceTimeLowering
+from hlobatch.frontend.in_turn.with_body import Leave, Once
 from hlobatch.frontend.loops import ForLowering
 from hlobatch.frontend.nodes import located, with_fields
 from hlobatch.frontend.patterns import MatchLowering
 from hlobatch.frontend.printing import as_statement
 from hlobatch.frontend.raising import RESULT
-from hlobatch.frontend.rewriting.generators import Leave, Once
 from hlobatch.frontend.scopes import root_of, with_parts
 from hlobatch.frontend.source import MISSING
 from hlobatch.frontend.support import INSTEAD_OF_LOGGING, instead_of_effect, refusal
 from hlobatch.frontend.syntax import helper, literal, load
-from hlobatch.frontend.trace_time import TraceTimeLowering
 from hlobatch.frontend.try_statements import TryLowering
 from hlobatch.frontend.whole_function import Loop
 from hlobatch.ir.ops import HALT
@@ -328,7 +329,7 @@ class FunctionLowering(FailingLowering):
 
     def _checked(self, value: ast.expr) -> ast.expr:
         """A returned value, whose iterators of a lane's length are refused."""
-        kept = [] if self.source.is_of_prelude else iterators.iterators_kept(value, self.source, self.local)
+        kept = [] if self.source.is_of_prelude else used_up.iterators_kept(value, self.source, self.local)
 
         def checked(node: Any) -> Any:
             if not any(node is one for one in kept):

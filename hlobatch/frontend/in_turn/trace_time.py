@@ -15,12 +15,12 @@ from typing import Any, Final
 
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.changes import is_change
-from hlobatch.frontend.comprehensions import as_loop, renamed
-from hlobatch.frontend.endless_loops import is_count
-from hlobatch.frontend.kept_iterators import NEXT, takes_in_turn
+from hlobatch.frontend.in_turn.comprehensions import as_loop, renamed
+from hlobatch.frontend.in_turn.counts import is_count
+from hlobatch.frontend.in_turn.kept_iterators import NEXT, takes_in_turn
+from hlobatch.frontend.in_turn.reductions import Looped, arguments_of, as_reduction, has_many, reducer
 from hlobatch.frontend.library import is_built_in
 from hlobatch.frontend.nodes import Comprehension, located, with_fields, with_iterables
-from hlobatch.frontend.reductions import Looped, arguments_of, as_reduction, has_many, reducer
 from hlobatch.frontend.scopes import assigned_in_expressions, read_names, with_parts
 from hlobatch.frontend.syntax import helper, load
 from hlobatch.frontend.whole_function import WholeLowering

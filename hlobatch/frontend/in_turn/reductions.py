@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 from hlobatch._jax import is_tracer
-from hlobatch.frontend.comprehensions import loops_of, nested, placed, renamed
+from hlobatch.frontend.in_turn.comprehensions import loops_of, nested, placed, renamed
 from hlobatch.frontend.iteration import is_long, length
 from hlobatch.frontend.lane_numbers import differs
 from hlobatch.frontend.nodes import Comprehension

@@ -19,7 +19,7 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
-from hlobatch.frontend.comprehensions import renamed
+from hlobatch.frontend.in_turn.comprehensions import renamed
 from hlobatch.frontend.nodes import located
 from hlobatch.frontend.written import written
 

@@ -21,7 +21,7 @@ import jax
 from hlobatch.frontend.effects import prints
 from hlobatch.frontend.files import is_users
 from hlobatch.frontend.following import called, drawn, follow, is_generator
-from hlobatch.frontend.kept_iterators import check_iterated
+from hlobatch.frontend.in_turn.kept_iterators import check_iterated
 from hlobatch.values.facts import Learned, Site
 
 

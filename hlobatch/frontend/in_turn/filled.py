@@ -23,9 +23,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from hlobatch.frontend.comprehensions import loops_of, nested, placed, renamed
 from hlobatch.frontend.following import is_generator
-from hlobatch.frontend.lazy import LAZY, as_generator
+from hlobatch.frontend.in_turn.comprehensions import loops_of, nested, placed, renamed
+from hlobatch.frontend.in_turn.lazy import LAZY, as_generator
 from hlobatch.frontend.nodes import located, prefixes, with_fields
 from hlobatch.frontend.scopes import root_of
 from hlobatch.frontend.syntax import assigned, helper, literal, load

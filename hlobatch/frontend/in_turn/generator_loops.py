@@ -6,7 +6,7 @@
         …                ==>  while: branch "i < n" …
                               body: %x = prim "i" (%i); …; %i = prim "i + 1" (%i); jump while
 
-``rewriting/generators.py`` makes the statements. They are lowered where the loop stands, so the generator has to be
+``with_body.py`` makes the statements. They are lowered where the loop stands, so the generator has to be
 defined in the same file.
 """
 
@@ -24,11 +24,11 @@ from hlobatch.frontend.changes import HARMLESS, changed_by_methods, changes_of, 
 from hlobatch.frontend.expressions import ExpressionLowering
 from hlobatch.frontend.failing_statements import FailingLowering
 from hlobatch.frontend.following import Calls
-from hlobatch.frontend.lazy import LAZY
+from hlobatch.frontend.in_turn.lazy import LAZY
+from hlobatch.frontend.in_turn.with_body import WithBody, with_names
 from hlobatch.frontend.nested import Template
 from hlobatch.frontend.nodes import located, walk, walk_all
 from hlobatch.frontend.program_calls import CallLowering, is_starred
-from hlobatch.frontend.rewriting.generators import WithBody, with_names
 from hlobatch.frontend.scopes import local_names, read_names, stored_names
 from hlobatch.frontend.source import MISSING, source_of
 from hlobatch.frontend.syntax import assigned, helper, load, placed

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from hlobatch.frontend.comprehensions import renamed
+from hlobatch.frontend.in_turn.comprehensions import renamed
 from hlobatch.frontend.nodes import Comprehension, located
 from hlobatch.prelude import builtins
 from hlobatch.prelude import itertools as stand_ins
