@@ -20,6 +20,7 @@ from typing import Any, Final
 
 import jax
 
+from hlobatch.analysis import machine_flow
 from hlobatch.analysis.call_graph import CallGraph
 from hlobatch.analysis.declared_types import check_declared
 from hlobatch.analysis.definedness import user_name
@@ -592,16 +593,39 @@ class _Inferrer:
     def _needs_ever_more_copies(
         self, caller: str, callee: str, parameter: str, argument: Type, error: BatchTypeError
     ) -> bool:
-        """Whether copies of a recursion's functions for an argument with more and more items would never end.
+        """Whether copies of a recursion's functions for an argument with more items, or a longer text, would never end.
 
-        They end only where the number of items decides a branch.
+        They end only where the number of items, or the text, decides a branch. If a branch on a lane's value ends a
+        recursion that makes a text longer, the text is taken for a lane's, too.
         """
-        if caller not in self.calls.reachable[callee] or not error.may_grow:
+        if caller not in self.calls.reachable[callee]:
             return False
-        grows = len(argument.leaves) > len(self.found.types[parameter].leaves)
-        around = (name for name, _ in self.found.taken)
-        return grows and not any(
-            caller in self.calls.reachable[n] and n in self.calls.reachable[caller] for n in around
+        known, circle = self.found.types[parameter], self._in_circle_with(caller)
+        has_longer_text = _letters_in(argument) > _letters_in(known)
+        has_more = has_longer_text or (bool(error.may_grow) and len(argument.leaves) > len(known.leaves))
+        if not has_more or circle.isdisjoint(name for name, _ in self.found.taken):
+            return has_more
+        return has_longer_text and any(self._ends_by_lane(self.functions[name], circle) for name in circle)
+
+    def _in_circle_with(self, function: str) -> frozenset[str]:
+        """The functions that a recursive function calls, directly or not, and that call it."""
+        reachable = self.calls.reachable
+        return frozenset(name for name in reachable[function] if function in reachable[name])
+
+    def _ends_by_lane(self, function: Function, circle: Collection[str]) -> bool:
+        """Whether a branch on a lane's value, as far as types are known, leads away from all calls of a circle."""
+        after = {block.name: block.terminator.targets for block in function.graph}
+        recurs = {
+            block.name
+            for block in function.graph
+            if any(isinstance(op, FunctionCallOp) and op.function in circle for op in block.instructions)
+        }
+        return any(
+            recurs.isdisjoint(machine_flow.reachable(after, [side]))
+            for block in function.graph
+            if isinstance(branch := block.terminator, BranchOp) and branch.cond_var in self.found.types
+            for side in (branch.true_block, branch.false_block)
+            if (place := (function.name, block.name)) in self.found.reached and place not in self.found.taken
         )
 
     def _flow(
@@ -670,6 +694,11 @@ def _tried_callees(function: Function, place: Location) -> Iterator[str]:
 def _holds_growing(type_: Type) -> bool:
     """Whether a type has growing containers."""
     return any(map(is_growing, jax.tree.leaves(type_.tensors, is_leaf=lambda part: is_growing(part) or is_leaf(part))))
+
+
+def _letters_in(type_: Type) -> int:
+    """The number of letters of the known texts of a type."""
+    return sum(len(leaf.value) for leaf in type_.leaves if isinstance(leaf, Static) and isinstance(leaf.value, str))
 
 
 def _grows_at(pattern: Any, depth: int) -> bool:

@@ -22,6 +22,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from hlobatch.analysis.type_errors import RESULT
 from hlobatch.diagnostics import HloBatchError
+from hlobatch.frontend.in_turn.reductions import Looped
 from hlobatch.transforms.attempts import Attempt, Attempts, Lessons
 from hlobatch.values.facts import (
     MOST_STATEMENTS_WRITTEN_OUT,
@@ -91,7 +92,7 @@ def _widened(wrong: Attempt, widened: Sequence[Widening], unrolled: Attempt, att
     widened = [*widened, *_widened_besides(wrong, unrolled, attempts)]
     known = wrong.facts.without(Copy).known  # a text that gets longer needs one function where it may be any text
     if any(isinstance(fact, Grows) for fact in widened):  # most other facts are learned anew
-        known = {of: fact for of, fact in known.items() if of[0] in (MayBeNone, Grows, GoesOver, MakesContents)}
+        known = {of: fact for of, fact in known.items() if of[0] in (MayBeNone, Grows, GoesOver, Looped, MakesContents)}
     return attempts.attempt(Facts({**known, **{(type(fact), fact.site): fact for fact in widened}}), wrong.loops)
 
 

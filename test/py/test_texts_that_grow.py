@@ -1,7 +1,10 @@
 """Known texts that get longer in recursions and loops: one function for all of them, against plain Python."""
 
+import numpy as np
 import pytest
 from test_lists_as_written import is_alike
+
+import hlobatch as hb
 
 
 def parentheses(n):
@@ -70,10 +73,42 @@ def several_calls(n):
     return len(word) + len(spelled("", n % 5))
 
 
-PROGRAMS = [several_calls, before_and_behind, words_that_do_not_grow, loops]
-BY_NIGHT = [pytest.param(program, marks=pytest.mark.slow) for program in (parentheses, codes)]
+def without_two_ones(n):
+    """Known texts decide a branch of the recursion, and a lane's number ends it."""
+
+    def go(w, k, found):
+        if k == 0:
+            found.append(w)
+            return
+        for c in "01":
+            if not w.endswith("1") or c == "0":
+                go(w + c, k - 1, found)
+
+    found = []
+    go("", n % 4, found)
+    return found
 
 
-@pytest.mark.parametrize("program", [*PROGRAMS, *BY_NIGHT], ids=lambda program: program.__name__)
+def ended_by_the_text(n):
+    def go(word, k):
+        if len(word) == 2:
+            return {"aa": 1, "ab": 2, "ba": 3, "bb": 4}[word] * 10 + k
+        return go(word + "a", k + 1) if k % 2 else go(word + "b", k + 2)
+
+    return go("", n)
+
+
+PROGRAMS = [several_calls, before_and_behind, words_that_do_not_grow, loops, ended_by_the_text]
+ONE_FOR_ALL = [parentheses, codes, without_two_ones]
+
+
+@pytest.mark.parametrize("program", [*PROGRAMS, *ONE_FOR_ALL], ids=lambda program: program.__name__)
 def test_each_lane_is_as_in_python(program):
     is_alike(program, 7)
+
+
+@pytest.mark.parametrize("program", [*ONE_FOR_ALL, before_and_behind], ids=lambda program: program.__name__)
+def test_the_recursion_is_one_function(program):
+    """Regression: it was sixteen functions, one for each of the first texts, before it was one for any text."""
+    functions = hb.batch(program).trace(np.arange(3)).program.functions
+    assert len(functions) == 2
