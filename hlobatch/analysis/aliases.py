@@ -41,6 +41,7 @@ from hlobatch.ir.types import Type
 from hlobatch.values.facts import Site, of_code, tell
 from hlobatch.values.identity import Path
 
+_UNUSED: Final = "$dropped"
 _A_COPY: Final = "give it a copy of one, as in `a.copy()`."
 HELD_BACK: Final = "held"
 """Prefix of temporaries that hold a variable's new value until it is known that the statement did not fail."""
@@ -107,6 +108,7 @@ class _Context:
         state: Pairs of parts that may be the same object, before the operation.
         live: Variables read after the operation, except those into which the changed part is put back at once.
         survivors: Parts of the operands that the results hold unchanged.
+        changed: Parts of the operands of a primitive that it changes.
     """
 
     op: Op
@@ -114,6 +116,7 @@ class _Context:
     state: State
     live: frozenset[str]
     survivors: set[Part]
+    changed: set[Part]
 
     @property
     def root(self) -> str:
@@ -151,7 +154,8 @@ class _Check:
             for index, op, change, state in self.aliases.changes(block, solution.before[block.name]):
                 live_after = after[index] - self._put_back(block, index, op)
                 self._check_items_of_copy(block, index, op, change)
-                self._check(_Context(op, change, state, live_after, self._survivors(block, index, op)))
+                survivors, changed = self._survivors(block, index, op), self._changed(block, index, op)
+                self._check(_Context(op, change, state, live_after, survivors, changed))
                 if isinstance(op, PrimOp):
                     self._check_views(block, index, op)
 
@@ -210,7 +214,8 @@ class _Check:
         is_in_root = variable == at.root
         # The result would hold two objects where Python has one.
         is_one = is_in_root and pair(at.change.part, other) in self.aliases.surely
-        if not (at.is_still_read(variable) or other in at.survivors or is_argument or is_one):
+        is_shown = at.is_still_read(variable) or other in at.survivors or is_argument or is_one
+        if not (is_shown or self._may_read_both(at, other)):
             return
         what = "another part is the same object" if is_in_root else f"{_name(variable)} is another name, or a part"
         error = UnsupportedSyntaxError(
@@ -223,6 +228,17 @@ class _Check:
             raise error
         names = frozenset({user_name(at.root), user_name(variable)})
         self.learned.append((of_code(place), AnotherName(names, error)))
+
+    def _may_read_both(self, at: _Context, other: Part) -> bool:
+        """Whether one primitive changes an object by one variable, and then may read or change it by another one."""
+        variable, op = other[0], at.op
+        if not isinstance(op, PrimOp) or variable == at.root or variable not in op.uses:
+            return False
+        if any(user_name(name).startswith("$") for name in (variable, at.root)):
+            return False  # a view, which the statement itself has taken
+        before = set(map(user_name, op.uses))
+        computed = [name for name in map(user_name, op.defs) if name not in before and not name.startswith(_UNUSED)]
+        return other in at.changed or bool(computed)  # what only stores a value has computed it before
 
     def _check_items_of_copy(self, block: Block, index: int, op: Op, change: Change) -> None:
         """Refuse a call that changes a copy of a list, if items of the copy are put back into the list."""
@@ -277,6 +293,11 @@ class _Check:
             return set()
         kept = {node for nodes in identity.sources.values() for node in nodes if node not in identity.changed}
         return {(op.uses[i], path) for i, path in kept}
+
+    def _changed(self, block: Block, index: int, op: Op) -> set[Part]:
+        """The parts of a primitive's operands that it changes in place."""
+        identity = self.aliases.identity(block, index)
+        return set() if identity is None else {(op.uses[i], path) for i, path in identity.changed}
 
     def _check_views(self, block: Block, index: int, op: PrimOp) -> None:
         """Refuse a statement that changes an array and then assigns it a view of itself taken before the change."""

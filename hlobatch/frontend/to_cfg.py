@@ -214,10 +214,10 @@ class FunctionLowering(FailingLowering):
         elif has_host_do(self.static_value(call.func)):
             self.blocks.finish()
             self.assign(self.temporary(DROPPED), self.simple(call), node)
-        elif self.implicit_call(call) is not None and kept_iterators.is_next(call, self.static_value):
-            self.simple(call)
         elif self._may_change_its_arguments(call) or kept_iterators.is_next(call, self.static_value):
-            self.assign(self.temporary(DROPPED), self.simple(call), node)
+            value = self.simple(call)
+            if not isinstance(value, ast.Name):  # the result of a call that is lowered already
+                self.assign(self.temporary(DROPPED), value, node)
         else:
             raise self._without_use(node)
 

@@ -388,12 +388,32 @@ def exceptions(n):
     return last, n, next(iter([]), n)
 
 
+def items_left_out(n):
+    def skip(it, k):
+        for _ in range(k):
+            next(it)
+
+    it, t = iter(range(10)), 0
+    next(it)
+    for x in it:
+        t += x
+        if x == n:
+            next(it)
+    letters = iter([5, 6, 7, 8])
+    skip(letters, n % 4)
+    n > 2 and next(letters, 0)
+    c = Countdown(n)
+    for _ in range(n // 2):
+        next(c)
+    return t, next(letters, -1), next(c, -7)
+
+
 PROGRAMS = [
     *(loops_over_objects, an_object_that_begins_anew, functions_that_go_over_objects, parts_of_lists, derived_classes),
     *(an_object_that_catches, an_object_with_an_iterator, an_iterator_made_in_init, the_first_item_and_the_rest),
     *(items_of_a_growing_list, a_loop_that_takes_more, a_parser, letters, pairs_and_numbers, numbers_without_an_end),
     *(functions_of_iterators, a_generator_over_an_iterator, iterators_in_containers, dicts_and_arrays, comprehensions),
-    *(in_conditions, exceptions),
+    *(in_conditions, exceptions, items_left_out),
 ]
 
 

@@ -20,6 +20,15 @@ class Ball:
         self.hits += 1
 
 
+class Total:
+    def __init__(self, n):
+        self.sum = n
+
+    def add(self, x):
+        self.sum += x
+        return self.sum
+
+
 class Court:
     def __init__(self, n):
         self.balls, self.turn, self.speed, self.seen = [Ball(n), Ball(2)], n % 2, n, []
@@ -162,10 +171,19 @@ def a_row_that_grows(n):
     return len(grid[0]), sum(grid[0]), len(grid[1])
 
 
+def the_other_name_is_read_before_the_change(n):
+    a = b = Total(n)
+    a.sum += b.sum + n
+    items = others = [n, 3]
+    items.append(others[-1])
+    return a.sum, items[-1]
+
+
 RUN = [
     *(items_of_a_loop, both_of_a_zip, pairs_of_items, rows_of_lists, rows_of_an_array, items_of_dicts),
     *(attributes_of_objects, methods_of_items, in_helpers, a_key_that_changes_later),
     *(a_row_of_an_array, an_item_that_another_index_finds, a_row_that_grows),
+    the_other_name_is_read_before_the_change,
 ]
 
 
@@ -269,7 +287,26 @@ def in_an_order_of_its_own(n):
     return group.balls[0].x, group.balls[1].x
 
 
+def both_names_in_a_statement(n):
+    a = b = Total(n)
+    return a.add(n) + 10 * b.add(2)
+
+
+def both_names_of_a_list(n):
+    a = b = [n]
+    counts = a.append(2), b.append(3), len(a), len(b)
+    return counts[2] + counts[3], n
+
+
+def the_other_name_is_read_after_the_change(n):
+    a, b = Total(n), Total(3)
+    if n > 1:
+        b = a
+    return a.add(2) + b.sum
+
+
 REFUSED = [
+    *(both_names_in_a_statement, both_names_of_a_list, the_other_name_is_read_after_the_change),
     *(item_replaced, item_moved, moved_by_a_helper, attribute_replaced, name_bound_anew, item_twice),
     *(item_of_another_list, found_by_a_loop, in_an_order_of_its_own),
 ]
