@@ -21,8 +21,6 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final
 
-import jax
-
 from hlobatch.analysis.mutation import Part, changed, has_changed, refuse_generator
 from hlobatch.analysis.objects import holds_iterator, reaches_value
 from hlobatch.analysis.outside import may_be_of_an_array
@@ -38,7 +36,7 @@ from hlobatch.frontend.files import is_users
 from hlobatch.frontend.in_turn.lazy import LAZY
 from hlobatch.frontend.lane_numbers import differs
 from hlobatch.frontend.library import changes_around, check_grows, refusal_to_change, standing_in
-from hlobatch.frontend.nested import Closure, Template
+from hlobatch.frontend.nested import Closure, Partial, Template, closure_in
 from hlobatch.frontend.starred import is_spread, received, refusal
 from hlobatch.frontend.traced_functions import as_meant
 from hlobatch.prelude import is_of_prelude, standing_for
@@ -84,7 +82,7 @@ def called(function: Any) -> Calls | None:
         return _made_by(class_for(function)) if own is None else Calls(own)
     if isinstance(function, functools.partial):
         inner = called(function.func)
-        return None if inner is None or inner.receiver == "values" else Calls(inner.function, "bound")
+        return None if inner is None else Calls(inner.function, "bound")
     if isinstance(function, Closure):
         return Calls(function.template, "values")
     if is_differentiated(function):
@@ -168,7 +166,7 @@ def follow(site: Site, function: Any, /, *args: Any, **kwargs: Any) -> Any:
     if is_spread(args):
         raise refusal() if target is None else Learned(site, target)
     if function is functools.partial:
-        return jax.tree_util.Partial(*args, **kwargs)  # the arguments may differ between lanes
+        return Partial(*args, **kwargs)  # the arguments may differ between lanes
     inside, named = own_containers.contents(function, args, kwargs)
     if (own := standing_in(function, inside, named)) is not None:
         check_grows(function, own, inside)
@@ -186,12 +184,13 @@ def follow(site: Site, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         return call(function, *args, **kwargs)
     if target.receiver in MAKE:
         return _made(site, target, function, args, kwargs)
+    inner = closure_in(function)
     if (
         is_followed_at_once(target.function)
         or any_optional((args, kwargs))
         or any_of_kinds((_held_by(function), args, kwargs))
-        or prints(function.template.source.function if isinstance(function, Closure) else target.function)
-        or (isinstance(function, Closure) and function.template.is_followed)
+        or prints(target.function if inner is None else inner.template.source.function)
+        or (inner is not None and inner.template.is_followed)
     ):
         raise _followed(site, target, function)
     if is_generator(target.function):
@@ -211,7 +210,7 @@ def _calling(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], other
             call to the library.
     """
     given = _of_users((*args, *kwargs.values()))
-    if any(isinstance(value, Closure) and value.template.is_followed for value in given):
+    if any(inner.template.is_followed for inner in map(closure_in, given) if inner is not None):
         if _in_turn(function, args) is None:
             _check_keep(function, given)
         raise otherwise()
@@ -256,9 +255,9 @@ def _in_turn(function: Any, args: Sequence[Any]) -> Calls | None:
 
 def _check_keep(function: Any, given: Sequence[Any]) -> None:
     """Refuse inner functions that change variables around them, for a library function that would call them."""
-    for value in given:
-        if isinstance(value, Closure) and value.template.changed:
-            template = value.template
+    for inner in map(closure_in, given):
+        if inner is not None and inner.template.changed:
+            template = inner.template
             raise changes_around(template.source.node.name, template.changed[0], function.__name__)
 
 
@@ -409,6 +408,8 @@ def bound(signature: inspect.Signature, function: Any, /, *args: Any, **kwargs: 
             args, function = (function, *args), type(function).__call__
     arguments = signature.bind(*args, **kwargs)
     arguments.apply_defaults()
+    if isinstance(function, Closure):
+        arguments.arguments.update({name: function.default(value) for name, value in arguments.arguments.items()})
     return received(signature, arguments.arguments)
 
 

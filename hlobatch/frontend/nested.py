@@ -10,17 +10,18 @@
 
 A variable of an enclosing function is passed with each call, with its value at that time, as Python sees it; if it is
 declared ``nonlocal``, its new value is returned beside the result. A function that is used as a value is a ``Closure``:
-a callable pytree of its closure variables.
+a callable pytree of its closure variables. So is a ``Partial`` of it.
 """
 
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import types
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 
@@ -126,9 +127,18 @@ class Closure:
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"'function' object has no attribute {name!r}")
 
+    @property
+    def hb_name(self) -> str:
+        """The name of its type in messages."""
+        return f"function {self.template.source.node.name}"
+
     def plain(self) -> types.FunctionType:
         """The Python function with the closure's values."""
         return self.template.function(dict(zip(self.template.captured, self.values, strict=True)))
+
+    def default(self, value: Any) -> Any:
+        """The value of a parameter's default, which may be computed where the function is defined."""
+        return self.values[self.template.captured.index(value.name)] if isinstance(value, Default) else value
 
     def tree_flatten(self) -> tuple[tuple[Any, ...], Template]:
         return self.values, self.template
@@ -138,14 +148,53 @@ class Closure:
         return cls(template, tuple(values))
 
 
+@jax.tree_util.register_pytree_node_class
+class Partial(functools.partial[Any]):
+    """A ``functools.partial`` as a value, whose parts are its function and its arguments."""
+
+    hb_name: ClassVar[str] = "partial"
+
+    def tree_flatten(self) -> tuple[tuple[Any, ...], None]:
+        function = self.func.value if isinstance(self.func, _StandsForFunction) else self.func
+        return (function, self.args, self.keywords), None
+
+    @classmethod
+    def tree_unflatten(cls, _: None, parts: Any) -> Partial:
+        function, arguments, keywords = parts
+        return cls(function if callable(function) else _StandsForFunction(function), *arguments, **keywords)
+
+
+@dataclass(frozen=True)
+class _StandsForFunction:
+    """What JAX or a type has in place of a function, where ``functools.partial`` takes nothing but what can be called.
+
+    Attributes:
+        value: The other object.
+    """
+
+    value: Any
+
+    def __call__(self) -> None:
+        raise TypeError(f"{self.value!r} is no function")
+
+
 def closure(template: Template, *values: Any) -> Closure:
     """A function with the values of its closure variables."""
     return Closure(template, values)
 
 
-def captured_value(function: Closure, index: int) -> Any:
-    """The value of one closure variable of a function."""
-    return function.values[index]
+def closure_in(function: Any) -> Closure | None:
+    """The inner function that a call of an object calls, which may be a ``functools.partial`` of it; None if none."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    return function if isinstance(function, Closure) else None
+
+
+def captured_value(function: Any, index: int) -> Any:
+    """The value of one closure variable of an inner function, or of that in a ``functools.partial``."""
+    inner = closure_in(function)
+    assert inner is not None
+    return inner.values[index]
 
 
 def nested_functions(

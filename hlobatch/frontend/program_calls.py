@@ -53,8 +53,10 @@ class CallLowering:
         self.function.callees.is_called(callee, location)
         bound = self._bind(node, called)
         self._check_defaults(callee, bound, node)
+        captured = dict(zip(callee.captured, self._captured(node, called), strict=True))
+        bound = {name: captured[value.name] if isinstance(value, Default) else value for name, value in bound.items()}
         bound = self._apart(callee, bound, node)
-        arguments = self._evaluated(callee, bound, self._captured(node, called), node, called.expected)
+        arguments = self._evaluated(callee, bound, list(captured.values()), node, called.expected)
         self._check_method(called, arguments, node)
         changed = self._taken_back(callee, arguments, node)
         names = [self.function.variable(self.function.as_variable(value, node)) for value in arguments.values()]

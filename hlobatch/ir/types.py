@@ -247,7 +247,8 @@ def _pattern(tree: Any) -> str:
         comma = "," if isinstance(tree, tuple) and len(tree) == 1 else ""
         return f"({inner}{comma})" if isinstance(tree, tuple) else f"[{inner}]"
     leaves = jax.tree.leaves(tree, is_leaf=is_leaf)
-    return f"{type(tree).__name__}({', '.join(map(_pattern, leaves))})"
+    name = getattr(tree, "hb_name", type(tree).__name__)
+    return f"{name}({', '.join(map(_pattern, leaves))})"
 
 
 def tensor(dtype: DType, shape: tuple[int, ...] = ()) -> Type:

@@ -313,6 +313,31 @@ def with_partial(n):
     return low(4, n) + both(x=5) + TWO_TO_FOUR(n) + functools.partial(DOUBLER.until)(n)
 
 
+def with_partial_of_inner(n):
+    k = n + 1
+
+    def line(x, y=k, *, z=n):
+        return x * k + y - z if x > 1 else y - k
+
+    def power(x, acc):
+        return acc if x < 2 else power(x - 1, acc * x + n)
+
+    two, above = functools.partial(line, 2), functools.partial(line, z=n)
+    least, best = min([3, 1, 2], key=two), max([1, n, 2], key=functools.partial(power, acc=1))
+    sums = list(map(above, [1, 2]))
+    return two(3) + above(1) * 10 + above(x=5) * 100 + functools.partial(two, 7)() + sums[1] + least * best
+
+
+def inner_defaults_by_another_name(n):
+    def line(x, y=n + 1, *, z=n):
+        return x * 10 + y + z if x > n else y - z
+
+    n += 5
+    other, one, both, named = line, [1], [n, 2], {"z": 5}
+    starred = line(*one) + line(*both) * 3 + line(*one, **named) * 5 + line(*[], x=3)
+    return starred + other(1) * 7 + max([1, 2, 3], key=other)
+
+
 def counted(function):
     @functools.wraps(function)
     def wrapper(*args):
@@ -380,6 +405,8 @@ FOLLOWED = [
     inside_and_sees_what_is_assigned_later,
     with_stars,
     with_partial,
+    with_partial_of_inner,
+    inner_defaults_by_another_name,
     decorated_otherwise,
     inside_in_a_comprehension,
     followed_in_comprehensions,
@@ -395,6 +422,28 @@ def test_it_is_as_if_they_were_decorated(function):
     with hb.disable_batching():
         expected = [function(int(n)) for n in NUMBERS]
     assert hb.batch(function)(NUMBERS).tolist() == expected
+
+
+def test_a_partial_function_does_not_hide_what_it_changes_or_uses():
+    def changes(n):
+        seen = []
+
+        def count(x, y):
+            seen.append(x + y)
+            return len(seen)
+
+        counted = functools.partial(count, 2)
+        return counted(3) + counted(n), len(seen)
+
+    def uses(n):
+        k = n + 1
+        functions = [functools.partial(lambda a, b: a * k + b, i) for i in range(3)]
+        return [f(2) for f in functions]
+
+    with pytest.raises(hb.UnsupportedSyntaxError, match="in place, of which 'seen' is another name"):
+        hb.batch(changes)(NUMBERS)
+    with pytest.raises(hb.UnsupportedSyntaxError, match="uses a value of the program"):
+        hb.batch(uses)(NUMBERS)
 
 
 def test_a_function_that_is_given_is_called():
