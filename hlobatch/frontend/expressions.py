@@ -307,7 +307,7 @@ class ExpressionLowering(WholeLowering):
         for operand in reversed(operands):
             found.append((bound, changed))
             bound |= {*assigned_in_expressions(operand), *self._bound_by_calls(operand)}
-            changed |= self._changed_by(operand)
+            changed |= self.changed_by(operand)
         return found[::-1]
 
     def _is_affected(self, value: ast.expr, bound: frozenset[str], changed: frozenset[str]) -> bool:
@@ -377,7 +377,7 @@ class ExpressionLowering(WholeLowering):
             if one := self.called(node):
                 yield from one.callee.bound
 
-    def _changed_by(self, part: ast.expr) -> frozenset[str]:
+    def changed_by(self, part: ast.expr) -> frozenset[str]:
         """Variables whose values an expression changes in place."""
         found = set[str]()
         for node in (node for node in walk(part) if isinstance(node, ast.Call)):

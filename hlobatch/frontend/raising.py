@@ -28,7 +28,8 @@ from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.callees import Callee
 from hlobatch.frontend.expressions import ExpressionLowering, parameter_names
 from hlobatch.frontend.failures import AlwaysRaises, LooksAt, Raises, Recorder, Relay, Words
-from hlobatch.frontend.nodes import located
+from hlobatch.frontend.nodes import all_arguments, located
+from hlobatch.frontend.operands import operands_of, with_operands
 from hlobatch.frontend.primitives import compile_primitive
 from hlobatch.frontend.scopes import TEMPORARY, read_names
 from hlobatch.frontend.syntax import assigned, helper, literal, load
@@ -44,6 +45,12 @@ DETAILS: Final = f"{TEMPORARY}details"
 RESULT: Final = f"{TEMPORARY}result"
 """The variable with the result of a function."""
 _EXCEPTION: Final = f"{TEMPORARY}exception"
+
+
+_EVALUATED_LATER: Final = (ast.Lambda, ast.GeneratorExp, ast.ListComp, ast.SetComp, ast.DictComp)
+"""Expressions with parts that are not evaluated once, and where they stand."""
+_MAY_RAISE: Final = (int, min, max, next)
+"""Functions that raise for some numbers or containers."""
 
 
 def _is_name(targets: Sequence[ast.expr], name: str) -> bool:
@@ -268,7 +275,7 @@ class RaisingLowering(ExpressionLowering):
         wrong, right = self.blocks.name("wrong"), self.blocks.name("right")
         self.conditions.branch(node.test, right, wrong)
         self.blocks.start(wrong, self.location(node))
-        arguments = [] if node.msg is None else [self.simple(node.msg)]
+        arguments = self._computed([] if node.msg is None else [node.msg])
         self.record(helper("__hb_AssertionError", arguments, node), AssertionError, node)
         self.blocks.start(right, self.location(node))
 
@@ -285,10 +292,55 @@ class RaisingLowering(ExpressionLowering):
                 help="write it out, as in `raise ValueError(…)`.",
             )
         if isinstance(node, ast.Call):
-            arguments = [self.simple(argument) for argument in node.args]
-            keywords = [located(ast.keyword(k.arg, self.simple(k.value)), k) for k in node.keywords]
+            computed = iter(self._computed(all_arguments(node)))
+            arguments = [next(computed) for _ in node.args]
+            keywords = [located(ast.keyword(k.arg, next(computed)), k) for k in node.keywords]
             node = located(ast.Call(node.func, arguments, keywords), node)
         return node, kind
+
+    def _computed(self, arguments: Sequence[ast.expr]) -> list[ast.expr]:
+        """The arguments of an exception, in which the lane has computed what may raise by itself or has an effect.
+
+        The host, which makes the exception, makes the texts of the values.
+        """
+        before = self.steps
+        self.steps = before.union(*map(self.changed_by, arguments))
+        computed = self.evaluated_in_order(arguments)
+        self.steps = before
+        return [self._with_parts_that_may_raise(argument) for argument in computed]
+
+    def _with_parts_that_may_raise(self, node: ast.expr) -> ast.expr:
+        """Straight-line code in which variables stand for the parts that may raise, or change an object."""
+        if isinstance(node, _EVALUATED_LATER):
+            return node
+        if self._may_raise(node):
+            return load(self.as_variable(node, node), node)
+        parts = operands_of(node)
+        return with_operands(node, {id(part): self._with_parts_that_may_raise(part) for part in parts})
+
+    def _may_raise(self, node: ast.expr) -> bool:
+        """Whether the operation of an expression may raise by itself, or changes an object."""
+        match node:
+            case ast.Subscript(_, index):
+                return not isinstance(index, ast.Slice)
+            case ast.BinOp(left, ast.Mod(), _):
+                return not self._is_text(left)
+            case ast.BinOp(_, ast.Div() | ast.FloorDiv(), _):
+                return True
+            case ast.Call(ast.Attribute(_, "index")):
+                return True
+            case ast.Call(function):
+                called = self.static_value(function)
+                is_one = any(called is one for one in _MAY_RAISE) or getattr(called, "__module__", None) == "math"
+                return is_one or self.changes(node)
+        return False
+
+    def _is_text(self, node: ast.expr) -> bool:
+        """Whether an expression is a known text, or a variable that is assigned one, so that ``%`` formats it."""
+        if isinstance(node, ast.Name) and node.id in self.local:
+            around = (part for part in ast.walk(self.source.node) if isinstance(part, ast.Assign))
+            return any(_is_name(part.targets, node.id) and self._is_text(part.value) for part in around)
+        return isinstance(node, ast.JoinedStr) or isinstance(self.static_value(node), str)
 
     def _made_before(self, name: str) -> Any:
         """The class of the exceptions that are assigned to a variable; None if there are other values or classes."""
