@@ -293,7 +293,10 @@ class ExpressionLowering(WholeLowering):
         for index, operand in enumerate(operands):
             value = self.simple(operand)
             is_step_before = bool(self.steps) and not (is_given(value) or isinstance(value, ast.Attribute))
-            if index < early and (is_step_before or self._is_affected(value, *effects[index])):
+            is_function = (
+                isinstance(operand, ast.Name) and operand.id in self.scope
+            )  # it sees its variables' last values
+            if index < early and not is_function and (is_step_before or self._is_affected(value, *effects[index])):
                 name = self.temporary()
                 self.assign(name, value, operand)
                 value = load(name, operand)

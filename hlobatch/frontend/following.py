@@ -17,7 +17,7 @@ import contextlib
 import functools
 import inspect
 import types
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final
 
@@ -216,7 +216,7 @@ def _calling(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], other
         raise otherwise()
     if not given:
         return call(function, *args, **kwargs)
-    known = [part for value in (*args, *kwargs.values()) for part in parts(value)]
+    known = [*_parts(args, kwargs), *_held(args, kwargs)]
     with in_trial(), _undone(known, otherwise):
         result = call(function, *args, **kwargs)
         if isinstance(result, Iterator) and not any(isinstance(value, Iterator) for value in args):
@@ -266,6 +266,17 @@ def _of_users(values: Iterable[Any]) -> list[Any]:
     return [value for value in values if isinstance(value, Closure) or called(value) is not None]
 
 
+def _parts(args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Part]:
+    """Snapshots of arguments that may change."""
+    return [part for value in (*args, *kwargs.values()) for part in parts(value)]
+
+
+def _held(args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Part]:
+    """Snapshots of what may change among the values that inner functions among arguments have beside theirs."""
+    closures = filter(None, map(closure_in, (*args, *kwargs.values())))
+    return [part for one in closures for part in parts(list(one.values))]
+
+
 def _held_by(function: Any) -> Any:
     """The values that a function has beside its arguments."""
     if isinstance(function, functools.partial):
@@ -298,7 +309,7 @@ def _made(site: Site, target: Calls, kind: type, args: tuple[Any, ...], kwargs: 
     Raises:
         Learned: Its ``__init__`` has to be a part of the program.
     """
-    known = [part for value in (*args, *kwargs.values()) for part in parts(value)]
+    known = [*_parts(args, kwargs), *_held(args, kwargs)]
     with in_trial():
         try:
             made = call(kind, *args, **kwargs)
@@ -327,7 +338,7 @@ def drawn(site: Site, fact: Any, function: Any, args: tuple[Any, ...], kwargs: d
         Learned: A loop has to take turns with it: a lane's value decides how it goes on, it has no end, or fails, or
             changes an argument.
     """
-    known = [part for value in (*args, *kwargs.values()) for part in parts(value)]
+    known = [*_parts(args, kwargs), *_held([function, *args], kwargs)]
     with in_trial():
         try:
             items = list(finite(as_meant(function, (args, kwargs))(*args, **kwargs), differs))
@@ -349,9 +360,9 @@ def _traced_call(site: Site, target: Calls, function: Any, args: tuple[Any, ...]
         UnsupportedSyntaxError: It cannot be one.
     """
     check_types((args, kwargs))
-    known = [part for value in (*args, *kwargs.values()) for part in parts(value)]
+    known = _parts(args, kwargs)
     failures = count_of_failures()
-    with _undone(known, lambda: _followed(site, target, function)):
+    with _undone([*known, *_held([function, *args], kwargs)], lambda: _followed(site, target, function)):
         result = as_meant(function, (args, kwargs))(*args, **kwargs)
     if others := changed(known):
         for part in others:

@@ -197,6 +197,14 @@ def captured_value(function: Any, index: int) -> Any:
     return inner.values[index]
 
 
+def by_another_name(function: str) -> UnsupportedSyntaxError:
+    """The error for a call of an inner function that assigns variables around it, by another name than its own."""
+    return UnsupportedSyntaxError(
+        f"{function!r} assigns variables around it, and is called by another name",
+        help="call it by its own name, or let it return what it assigns.",
+    )
+
+
 def nested_functions(
     source: Source, key: Hashable, local: frozenset[str], scope: Mapping[str, Template]
 ) -> dict[str, Template]:

@@ -23,7 +23,7 @@ from hlobatch.frontend.guesses import Expected, tried
 from hlobatch.frontend.in_turn import used_up
 from hlobatch.frontend.in_turn.lazy import AT_ONCE, ItemsRaise
 from hlobatch.frontend.library import changes_around
-from hlobatch.frontend.nested import Default
+from hlobatch.frontend.nested import Default, by_another_name
 from hlobatch.frontend.nodes import located, with_fields
 from hlobatch.frontend.operands import operands_of, with_operands
 from hlobatch.frontend.places import as_target, put_back
@@ -263,11 +263,7 @@ class CallLowering:
         if not callee.captured or (isinstance(node.func, ast.Name) and node.func.id in self.function.scope):
             return [load(name, node) for name in callee.captured]
         if callee.changed:
-            raise UnsupportedSyntaxError(
-                f"{callee.source.node.name!r} assigns variables around it, and is called by another name",
-                self.function.location(node),
-                help="call it by its own name, or let it return what it assigns.",
-            )
+            raise by_another_name(callee.source.node.name).at(self.function.location(node))
         function = load(self.function.as_variable(self.function.simple(node.func), node), node)
         indices = (literal(i, node) for i in range(len(callee.captured)))
         return [helper("__hb_captured", [function, index], node) for index in indices]

@@ -21,7 +21,7 @@ from hlobatch.analysis.own_code import as_it_means
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.files import is_users
 from hlobatch.frontend.lane_numbers import differs, parts
-from hlobatch.frontend.nested import Closure
+from hlobatch.frontend.nested import Closure, by_another_name
 
 
 def as_meant(function: Any, args: Any = ()) -> Callable[..., Any]:
@@ -75,6 +75,13 @@ def matched(subject: Any) -> Any:
 
 
 def _of_closure(function: Closure, *args: Any, **kwargs: Any) -> Any:
+    """The value of a call of an inner function.
+
+    Raises:
+        UnsupportedSyntaxError: It assigns variables around it, of which a call by another name has copies.
+    """
+    if function.template.changed:
+        raise by_another_name(function.template.source.node.name)
     plain = function.plain()
     source = function.template.source
     return as_it_means(plain, source.function, source)(*args, **kwargs)
