@@ -116,8 +116,8 @@ class Callee:
 def changed_default(callee: Callee, parameter: str) -> UnsupportedSyntaxError:
     """The error for a function that changes the default of a parameter in place, which the next call would see."""
     return UnsupportedSyntaxError(
-        f"{callee.source.node.name!r} changes the default of its parameter {parameter!r} in place, once for all lanes "
-        "and turns",
+        f"{callee.source.node.name!r} changes the default of its parameter {parameter!r} in place, which all of its "
+        "calls share",
         help=f"make a new one in each call: write `{parameter}=None`, and in the function `if {parameter} is None:`.",
     )
 

@@ -241,7 +241,7 @@ class CallLowering:
         """Refuse a call of a function that changes the default of a parameter, which all its calls share."""
         for name in callee.changes:
             value = bound.get(name)
-            if not isinstance(value, (ast.expr, Default)) and may_change(value):
+            if isinstance(value, Default) or (not isinstance(value, ast.expr) and may_change(value)):
                 error = changed_default(callee, name).at(self.function.location(node))
                 raise error.with_note(Note("it is defined here", callee.source.definition))
 
