@@ -63,6 +63,8 @@ def refuse_kept(value: Any) -> None:
         )
     if not reaches_value(value):
         return
+    if (refuse := getattr(type(value), "hb_refuse_kept", None)) is not None:
+        refuse(value)
     if not callable(value):
         raise UnsupportedSyntaxError(
             f"an object kept in a variable, a {_kind(value)}, holds what differs between lanes, and is no pytree",

@@ -104,7 +104,7 @@ def tupled(are_starred: Sequence[bool], *parts: Any) -> Any:
 def listed(are_starred: Sequence[bool], *parts: Any) -> Any:
     """``[*a, b]``; ``are_starred`` says which parts have a star."""
     pairs = zip(parts, are_starred, strict=True)
-    parts = tuple(part.in_order() if starred and isinstance(part, GrowingTuple) else part for part, starred in pairs)
+    parts = tuple(as_list(part) if starred and isinstance(part, Collection) else part for part, starred in pairs)
     if not any(isinstance(part, GrowingList) for part, starred in zip(parts, are_starred, strict=True) if starred):
         pairs = zip(parts, are_starred, strict=True)
         return [value for part, starred in pairs for value in (part if starred else [part])]
@@ -229,6 +229,15 @@ def as_counter(iterable: Any = (), /, **more: Any) -> Any:
     rows_ = in_rows(items)
     one = TensorType(default_dtype(int), (), weak=True)
     return GrowingCounter.gathered(rows_, lambda new, item: new.put(item, new.get(item, 0) + 1, checks=False), one)
+
+
+def starred_set(are_starred: Sequence[bool], *parts: Any) -> Any:
+    """``{*a, b}``; ``are_starred`` says which parts have a star."""
+    found: Any = set()
+    for part, starred in zip(parts, are_starred, strict=True):
+        members = as_set(part if starred else [part])
+        found = members | found if isinstance(members, GrowingSet) else found | members
+    return found
 
 
 def displayed_set(*items: Any) -> Any:

@@ -23,7 +23,7 @@ import builtins
 import collections
 import copy
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final, TypeGuard
@@ -212,7 +212,7 @@ class Meanings:
                 return helper("__hb_not", [operand], node)
             case ast.Set([ast.Starred(value)]):
                 return helper("__hb_set_of", [value], node)
-            case ast.Set(parts) if not any(isinstance(part, ast.Starred) for part in parts):
+            case ast.Set(parts) if not any(map(_is_starred, parts)):
                 return helper("__hb_set", parts, node)
             case ast.Dict(keys, values) if not all(isinstance(key, ast.Constant) for key in keys):
                 pairs = zip(keys, values, strict=True)
@@ -228,11 +228,10 @@ class Meanings:
                 target = located(ast.Tuple(plain, ast.Store()), node.targets[0])
                 unpacked = helper("__hb_unpack", [value, literal(star, node), literal(len(parts), node)], value)
                 return located(ast.Assign([target], unpacked), node)
-            case ast.List(parts, ast.Load()) | ast.Tuple(parts, ast.Load()) if any(map(_is_starred, parts)):
+            case ast.List(parts) | ast.Tuple(parts) | ast.Set(parts) if _is_read(node) and any(map(_is_starred, parts)):
                 starred = literal(tuple(map(_is_starred, parts)), node)
                 values = [part.value if isinstance(part, ast.Starred) else part for part in parts]
-                name = "__hb_listed" if isinstance(node, ast.List) else "__hb_tupled"
-                return helper(name, [starred, *values], node)
+                return helper(_WITH_STARS[type(node)], [starred, *values], node)
         return node
 
     def _call(self, node: ast.Call, written: ast.Call) -> ast.expr:
@@ -319,6 +318,17 @@ def _with_items_there(node: ast.Call) -> ast.Call:
         return node
     arguments = [helper("__hb_all_there", part.args, part) if _is_whole(part) else part for part in node.args]
     return located(ast.Call(node.func, arguments, node.keywords), node)
+
+
+_WITH_STARS: Final[Mapping[type, str]] = {
+    ast.List: "__hb_listed",
+    ast.Set: "__hb_starred_set",
+    ast.Tuple: "__hb_tupled",
+}
+
+
+def _is_read(node: ast.List | ast.Tuple | ast.Set) -> bool:
+    return isinstance(node, ast.Set) or isinstance(node.ctx, ast.Load)
 
 
 def _is_starred(node: ast.expr) -> bool:

@@ -68,6 +68,7 @@ HELPERS: Final = {
     "__hb_closure": nested.closure,
     "__hb_captured": nested.captured_value,
     "__hb_set": growing_items.displayed_set,
+    "__hb_starred_set": growing_items.starred_set,
     "__hb_set_of": growing_items.as_set,
     "__hb_dict": growing_items.displayed_dict,
     "__hb_dict_of": growing_items.as_dict,

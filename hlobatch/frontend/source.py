@@ -26,6 +26,7 @@ from hlobatch.frontend.rewriting.and_or import with_choices
 from hlobatch.frontend.rewriting.messages import with_messages_in_place
 from hlobatch.frontend.rewriting.own_containers import with_own_containers
 from hlobatch.frontend.rewriting.private_names import as_python_has_it
+from hlobatch.frontend.rewriting.stars import with_items_in_order
 from hlobatch.frontend.rewriting.with_statements import WithoutWith
 from hlobatch.frontend.support import refusal
 from hlobatch.frontend.typed_code import PROGRAM, PROMPTS
@@ -186,7 +187,7 @@ def source_of(fun: types.FunctionType) -> Source:
 
 @functools.lru_cache(maxsize=256)
 def _rewritten(node: ast.FunctionDef) -> ast.FunctionDef:
-    return with_own_containers(with_choices(with_messages_in_place(node)))
+    return with_own_containers(with_items_in_order(with_choices(with_messages_in_place(node))))
 
 
 @functools.lru_cache(maxsize=256)

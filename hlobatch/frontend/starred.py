@@ -26,6 +26,14 @@ class Several:
 
     items: Any
 
+    def hb_refuse_kept(self) -> None:
+        """Refuse to keep it in a variable, as an argument that is computed before the call.
+
+        Raises:
+            BatchTypeError: Always.
+        """
+        raise refusal()
+
 
 def spread(items: Any, /) -> Any:
     """The arguments that ``*items`` gives."""

@@ -207,6 +207,48 @@ def slices_changed_by_a_call(a):
     return array.tolist(), rows.tolist(), counter.at
 
 
+def number(items):
+    total = 0
+    for x in items:
+        total = total * 10 + x
+    return total
+
+
+def items_behind_stars_before_a_change(a):
+    fixed, items, counter = [1, a], [1, a], Counter(a)
+    if a > 2:
+        items.append(3)
+
+    def grow():
+        if a > 2:
+            items.append(4)
+        return len(items)
+
+    of_known_length = [*fixed, fixed.pop(), *fixed], (*fixed, fixed.append(2) or 5, *fixed)
+    of_a_lane = number([*items, grow(), *items]), number((*items, items.pop(), *items)), len({*items, grow(), *items})
+    return of_known_length, of_a_lane, number([*counter.items, counter.items.pop(), *counter.items, 5])
+
+
+def arguments_behind_stars_before_a_change(a):
+    def given(*numbers, **named):
+        return number(numbers) * 100 + number(list(named.values()))
+
+    items, options = [1, 2, 3], {"x": a, "y": 2}
+    found = given(*items, items.pop(), *items, **options, z=items.pop(0))
+    joined = {**options, "z": options.pop("x"), **options}
+    lane = {a: 1, 7: 2}
+    again = {**lane, 9: lane.pop(a), **lane}
+    return found, number(list(joined.values())), len(again), number(list(again.values()))
+
+
+def displays_with_several_stars(a):
+    items, counts = [a], {a: 1, 5: 2}
+    if a > 2:
+        items.append(3)
+    members = {*items, *counts, *{a, 1}, 4}
+    return number([*counts, 5, *items]), number(sorted(members)), number((*counts, *items))
+
+
 PROGRAMS = [f for f in list(vars().values()) if getattr(f, "__code__", None) and f.__code__.co_varnames[:1] == ("a",)]
 
 

@@ -1,0 +1,73 @@
+"""A star in front of a container that later operands may change -> a star in front of a copy of the container.
+
+::
+
+    [*xs, xs.pop(), *xs]           ==>      [*[*xs], xs.pop(), *xs]
+    f(**options, x=take())         ==>      f(**{**options}, x=take())
+
+This is what Python computes: it takes the items before it evaluates what stands to the right of them. Where all
+operands are computed and then joined, the container itself would be looked at too late.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import Any, Final
+
+from hlobatch.frontend.nodes import located, walk, with_fields
+from hlobatch.frontend.scopes import with_parts
+
+_PLACES: Final = (ast.Name, ast.Attribute, ast.Subscript)
+_WITH_EFFECTS: Final = (ast.Call, ast.NamedExpr)
+
+
+def with_items_in_order(node: ast.FunctionDef) -> ast.FunctionDef:
+    """The definition in which items behind stars are taken in Python's order; the node itself if they are already."""
+    return _rewritten(node)  # type: ignore[no-any-return]
+
+
+def _rewritten(node: Any) -> Any:
+    new = with_parts(node, _rewritten)
+    match new:
+        case ast.List(elts, ast.Load()) | ast.Tuple(elts, ast.Load()) | ast.Set(elts):
+            parts = [_taken(part, elts[i + 1 :]) for i, part in enumerate(elts)]
+            return new if parts == elts else with_fields(new, elts=parts)
+        case ast.Dict(keys, values):
+            behind = [[part for part in (*keys[i + 1 :], *values[i + 1 :]) if part] for i in range(len(keys))]
+            pairs = zip(keys, values, behind, strict=True)
+            parts = [_entries(value, later) if key is None else value for key, value, later in pairs]
+            return new if parts == values else with_fields(new, values=parts)
+        case ast.Call(_, args, keywords):
+            return _call(new, args, keywords)
+    return new
+
+
+def _call(node: ast.Call, args: Sequence[ast.expr], keywords: Sequence[ast.keyword]) -> ast.Call:
+    named = [keyword.value for keyword in keywords]
+    new = [_taken(part, [*args[i + 1 :], *named]) for i, part in enumerate(args)]
+    values = [_entries(k.value, named[i + 1 :]) if k.arg is None else k.value for i, k in enumerate(keywords)]
+    if new == args and values == named:
+        return node
+    pairs = zip(keywords, values, strict=True)
+    return with_fields(node, args=new, keywords=[with_fields(keyword, value=value) for keyword, value in pairs])
+
+
+def _taken(part: ast.expr, later: Sequence[ast.expr]) -> ast.expr:
+    """A starred operand, with a list of its items if one of the later operands may change them."""
+    match part:
+        case ast.Starred(value) if isinstance(value, _PLACES) and _has_effect(later):
+            items = located(ast.List([located(ast.Starred(value, ast.Load()), part)], ast.Load()), part)
+            return located(ast.Starred(items, ast.Load()), part)
+    return part
+
+
+def _entries(value: ast.expr, later: Sequence[ast.expr]) -> ast.expr:
+    """A dict behind two stars, or a copy of it if one of the later operands may change it."""
+    if isinstance(value, _PLACES) and _has_effect(later):
+        return located(ast.Dict([None], [value]), value)
+    return value
+
+
+def _has_effect(parts: Sequence[ast.expr]) -> bool:
+    return any(isinstance(node, _WITH_EFFECTS) for part in parts for node in walk(part))
