@@ -45,6 +45,7 @@ from hlobatch.values.facts import (
     pays_written_out,
     turns_of,
 )
+from hlobatch.values.growing_lists import GrowingList
 from hlobatch.values.identity import places_of
 from hlobatch.values.lane_failures import fails, needed, where
 from hlobatch.values.number_tables import from_table, table_of
@@ -85,9 +86,16 @@ def items(value: Any) -> Any:
     return list(finite(iter(value)))
 
 
-def held(value: Any) -> Any:
-    """The iterable as a loop keeps it: a long sequence of known numbers of one type becomes one array."""
+def held(value: Any, is_view: bool) -> Any:
+    """The iterable as a loop keeps it: a long sequence of known numbers of one type becomes one array.
+
+    Args:
+        value: The iterable.
+        is_view: Whether it may be a view of a dict, of which each turn reads what the dict holds then (``live``).
+    """
     found = items(value)
+    if is_view and isinstance(found, GrowingList):
+        return found.copy()
     if not is_long(found) or (table := table_of(found)) is None:
         return found
     return from_table(jnp.asarray(table), table)

@@ -377,7 +377,7 @@ class ForLowering:
             items = self._iterated(lowering.simple(node), node)
             if changed:  # tracing has learned before whether the items are those of a generator
                 items = helper("__hb_made_before", [items, literal(changed, node)], node)
-            first = now = counted = self._held(helper("__hb_items", [items], node))
+            first = now = counted = self._held(helper("__hb_items", [items, literal(bool(method), node)], node))
         by_calls = self._seen(place, by_calls=True)
         live = place if by_calls is Seen.BY_NAME else None
         if by_calls is Seen.KEPT:

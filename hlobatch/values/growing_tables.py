@@ -26,7 +26,7 @@ from hlobatch.ir.value import Collection
 from hlobatch.values import rows
 from hlobatch.values.containers import not_yet
 from hlobatch.values.growing_lists import GrowingList
-from hlobatch.values.identity import holds, is_one_of
+from hlobatch.values.identity import holds, is_now, is_one_of
 from hlobatch.values.lane_failures import fails
 from hlobatch.values.one_of import maybe
 from hlobatch.values.tables import UNIT, Table
@@ -307,14 +307,19 @@ class GrowingDict(Table):
         return GrowingDict(self.keys_, self.values_, self.size, self.bound)
 
     def keys(self) -> GrowingList:
-        return self.in_order()
+        return self._view(self.in_order())
 
     def values(self) -> GrowingList:
-        return GrowingList(self.values_, self.size, None, self.bound)
+        return self._view(GrowingList(self.values_, self.size, None, self.bound))
 
     def items(self) -> GrowingList:
         both = None if self.keys_ is None else (self.keys_, self.values_)
-        return GrowingList(both, self.size, None, self.bound)
+        return self._view(GrowingList(both, self.size, None, self.bound))
+
+    def _view(self, items: GrowingList) -> GrowingList:
+        """Items that show later changes of the dict in Python, so that one that is kept counts as the dict itself."""
+        is_now(items, self)
+        return items
 
     def _taken(self, place: Any) -> Any:
         return rows.taken(self.values_, place)

@@ -404,6 +404,23 @@ def test_a_dict_that_changes_and_that_a_name_leaves_is_refused() -> None:
         f(np.arange(3))
 
 
+KEPT_VIEWS = {
+    "keys": "view = entries.keys()\n entries[9] = 1\n return len(view)",
+    "values": "view = entries.values()\n for _ in range(a):\n  entries.pop(5, 0)\n return sum(view)",
+    "items": "view = entries.items() if a else entries.items()\n entries[a] = 6\n return sum(v for k, v in view)",
+    "in a list": "views = [entries.keys(), entries.values()]\n entries[0] = 6\n return sum(views[1])",
+    "in a loop": "view = entries.keys()\n for x in (7, 8):\n  if x not in view:\n   entries[x] = 1\n return len(view)",
+    "given": "def count(view):\n  entries[8] = a\n  return len(view)\n return count(entries.values())",
+}
+
+
+@pytest.mark.parametrize("body", KEPT_VIEWS.values(), ids=KEPT_VIEWS.keys())
+def test_a_view_that_a_variable_keeps_shows_later_changes_and_is_refused(body: str) -> None:
+    found = outcome(f"def main(a, b):\n entries = {{a: 1, 5: 4}}\n {body}\n")
+    assert found.kind == "refused", found.what
+    assert "this changes 'entries' in place, of which" in found.what
+
+
 ITERATED = {
     "map": "map(lambda x: x * 2, items)",
     "filter": "filter(lambda x: x > 1, items)",
