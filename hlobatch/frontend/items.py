@@ -45,6 +45,7 @@ from hlobatch.values.number_tables import from_table, numbers, table_of, togethe
 from hlobatch.values.one_of import chosen, for_each
 from hlobatch.values.optional import any_optional, is_optional
 from hlobatch.values.own_containers import content
+from hlobatch.values.tables import check_hashable
 from hlobatch.values.texts import LaneText
 
 _SEQUENCES: Final = (list, tuple, range, collections.deque)
@@ -84,6 +85,8 @@ def _item(container: Any, index: Any) -> Any:
     if isinstance(container, dict) and is_optional(index):
         return for_each(_item, container, index)
     container = content(container, "__getitem__")
+    if is_tracer(container) and not container.shape and _is_index(index):
+        raise TypeError(f"{'a float' if jnp.issubdtype(container.dtype, jnp.floating) else 'an int'} has no items")
     if isinstance(container, Collection):
         return container.item(index)
     if (result := by_methods("getitem", container, index)) is not NotImplemented:
@@ -359,6 +362,7 @@ class Lists:
 
 def place_of_key(entries: dict[Any, Any], key: Any) -> tuple[Any, Any]:
     """The position of a key in a dict, and whether it is there; if it is not, the position is arbitrary."""
+    check_hashable(key)
     keys = list(entries)
     if not keys:
         error = BatchTypeError("a dict without entries is looked up", help="there has to be an entry for each key.")

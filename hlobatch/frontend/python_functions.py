@@ -245,6 +245,14 @@ def _sorted(iterable: Any, /, *, key: Any = None, reverse: bool = False) -> Any:
     return [values[i] for i in sorted(range(len(values)), key=keys.__getitem__, reverse=reverse)]
 
 
+def _enumerated(iterable: Any, start: Any = 0) -> Any:
+    """``enumerate``, from a number that may differ between lanes."""
+    if not is_tracer(start):
+        return enumerate(iterable, start)
+    first = as_number(as_index(start, "enumerate"))
+    return ((first + i, item) for i, item in enumerate(iterable))
+
+
 def _range(*bounds: Any) -> Any:
     start, stop, step = {1: (0, *bounds, 1), 2: (*bounds, 1), 3: bounds}[len(bounds)]
     return LaneRange(*(as_number(as_index(bound, "range")) for bound in (start, stop, step)))
@@ -288,7 +296,15 @@ MEANINGS: Final = {
     **entries({collections.OrderedDict: growing_items.as_ordered, collections.defaultdict: growing_items.as_defaults}),
     **entries({set: growing_items.as_set, collections.Counter: growing_items.as_counter}, uses_items=True),
     **entries(
-        {any: _any, all: _all, sum: _sum, sorted: _sorted, filter: _filter, reversed: growing_items.from_the_end},
+        {
+            any: _any,
+            all: _all,
+            sum: _sum,
+            sorted: _sorted,
+            filter: _filter,
+            enumerate: _enumerated,
+            reversed: growing_items.from_the_end,
+        },
         uses_items=True,
     ),
     **entries(

@@ -46,6 +46,7 @@ from hlobatch.values.number_tables import is_integer, table_of
 from hlobatch.values.one_of import for_each
 from hlobatch.values.optional import is_none, is_opened, is_optional, is_several
 from hlobatch.values.own_containers import content
+from hlobatch.values.tables import check_hashable
 from hlobatch.values.texts import LaneText, as_texts
 
 MOST_NUMBERS_ONE_BY_ONE: Final = 8
@@ -227,6 +228,13 @@ def contains(container: Any, item: Any) -> Any:
         return as_bool(jnp.any(comparisons.compare("eq", jnp.asarray(container), item)))
     if hasattr(type(container), "__contains__") and not isinstance(container, _CONTAINERS):
         return item in container
+    return _is_one_of(item, container)
+
+
+def _is_one_of(item: Any, container: Any) -> Any:
+    """Whether a value is one of the items of a Python container; one of them differs between lanes."""
+    if isinstance(container, (Mapping, AbstractSet)):
+        check_hashable(item)
     items = list(container)
     if (alike := alike_numbers(items, item)) is not None:
         return as_bool(jnp.any(alike))

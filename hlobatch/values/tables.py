@@ -14,6 +14,7 @@ A table with ``TensorType`` in place of arrays is the type of a variable that ho
 
 from __future__ import annotations
 
+import collections
 import operator
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Self
@@ -35,6 +36,8 @@ from hlobatch.values.whole_numbers import number
 
 UNIT: Final = ()
 """The value of each key in a set."""
+_UNHASHABLE: Final = (list, dict, set, bytearray, collections.deque)
+"""Python's containers that are no keys."""
 
 
 class Table(Container):
@@ -289,6 +292,7 @@ class Table(Container):
 
     def find(self, key: Any) -> tuple[Any, Any]:
         """Whether a key is in the table, and its row; row 0 if it is not."""
+        check_hashable(key)
         key = held(key, self.key_kind, is_sought=True)
         if rows.has_arrays(self.keys_):
             raise BatchTypeError(f"the keys of a {self.name} are arrays", help="use numbers, or tuples of them.")
@@ -298,6 +302,7 @@ class Table(Container):
         return rows.first(same & self.in_use())
 
     def put(self, key: Any, value: Any, *, checks: bool = True, there: Any = True, is_other: bool = True) -> None:
+        check_hashable(key)
         if self.keys_ is not None:
             key, value = held(key, self.key_kind), held(value, self.value_kind)
         self.make_room(rows.kind_of(key), UNIT if value is UNIT else rows.kind_of(value))
@@ -324,6 +329,22 @@ class Table(Container):
         order = jnp.minimum(jnp.where(found & (order >= place), order + 1, order), self.capacity - 1)
         self.keys_, self.values_ = rows.rearranged(self.keys_, order), rows.rearranged(self.values_, order)
         self.size = self.size - found
+
+
+def check_hashable(key: Any) -> None:
+    """Refuse a key that Python cannot hash: a container that may change, also inside of a tuple.
+
+    Raises:
+        BatchTypeError: The key is such a container.
+    """
+    if isinstance(key, tuple):
+        for part in key:
+            check_hashable(part)
+    kind = key.python if isinstance(key, Growing) else type(key)
+    if issubclass(kind, _UNHASHABLE):
+        raise BatchTypeError(
+            f"TypeError: unhashable type: '{kind.__name__}'", help="keys are numbers, texts, and tuples of them."
+        )
 
 
 def _in_row(leaf: Any, place: int) -> Any:

@@ -1122,3 +1122,38 @@ def least_of_a_queue(n):
 def test_whatever_an_empty_list_raises_it_may_be_one_that_grows(function):
     """Only some of the texts that Python has for it were known: this was refused with the text of Python's error."""
     assert hb.batch(function)(np.arange(5, dtype=np.int32)).tolist() == [function(n) for n in range(5)]
+
+
+UNHASHABLE: dict[str, Callable[[Any], Any]] = {
+    "an item": lambda n: {n: 1}[[n]],
+    "an item that may be left out": lambda n: {n: 1}.get([n], 3),
+    "an item of known ones": lambda n: {1: 2}[[n]],
+    "a member": lambda n: [n] in {n, 1},
+    "a member of known ones": lambda n: [n] in {1, 2},
+    "a key": lambda n: {n} in {1: 2, 3: 4},
+    "in a tuple": lambda n: {(1, n): 1}.get((1, [n]), 3),
+    "a dict": lambda n: {n: 1}.get({n: 1}, 3),
+    "put in": lambda n: len({[n]: 2}),
+}
+
+
+@pytest.mark.parametrize("function", UNHASHABLE.values(), ids=UNHASHABLE)
+def test_containers_are_no_keys(function: Callable[[Any], Any]) -> None:
+    """Regression: most of them were keys that equal the row of their items, silently."""
+    with pytest.raises(TypeError, match="unhashable type") as pythons:
+        function(3)
+    with pytest.raises(hb.BatchTypeError, match=str(pythons.value).split("type: ")[1]):
+        hb.batch(function)(np.arange(3))
+
+
+def test_a_number_has_no_items() -> None:
+    """Regression: an IndexError, which a program may catch where Python raises a TypeError."""
+
+    def first(n: Any) -> Any:
+        try:
+            return n[0]
+        except IndexError:
+            return 1
+
+    with pytest.raises(hb.BatchTypeError, match="an int has no items"):
+        hb.batch(first)(np.arange(3))

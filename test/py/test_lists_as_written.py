@@ -33,6 +33,17 @@ def sums_of_rows(n):
     )
 
 
+def numbered_from_a_lanes_number(n):
+    """Regression: refused but in loops, as code that needs a number known when the program is built."""
+    xs = [4, 5, n]
+    return (
+        sum(i * x for i, x in enumerate(xs, n)),
+        [k for k, v in enumerate(range(n), n + 1) if v % 2],
+        list(enumerate(xs, start=n))[1][0] + max(enumerate(xs, n))[0],
+        sum(i for i, x in enumerate(reversed(xs), n) if x > 4),
+    )
+
+
 def cubes_beside_rows(n):
     """Regression: an array that stands for all items of a list, and that JAX returns as it is, held itself."""
     known = [0] * n
@@ -387,6 +398,7 @@ PROGRAMS = [
     the_least_recently_used,
     rows_of_a_lanes_length,
     sums_of_rows,
+    numbered_from_a_lanes_number,
     pytest.param(cubes_beside_rows, marks=pytest.mark.slow),
     taken_before_anything_is_put_in,
     taken_and_nothing_is_put_in,
