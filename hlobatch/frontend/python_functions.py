@@ -9,7 +9,7 @@ import builtins
 import collections
 import enum
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import jax.numpy as jnp
@@ -146,9 +146,12 @@ def _added(total: Any, item: Possible) -> Any:
 def _dict(*pairs: Any, **named: Any) -> Any:
     if len(pairs) == 1 and isinstance(pairs[0], GrowingDict) and not named:
         return pairs[0].as_dict()
-    if len(pairs) == 1 and isinstance(pairs[0], Growing) and not named:
-        return growing_items.as_dict(pairs[0])
-    return dict(*pairs, **named)
+    if len(pairs) != 1 or isinstance(pairs[0], Mapping):
+        return dict(*pairs, **named)
+    new = growing_items.as_dict(pairs[0])
+    if named:
+        new.update(named)
+    return new
 
 
 def _length(sized: Any, /) -> Any:
@@ -292,9 +295,16 @@ MEANINGS: Final = {
         {list: growing_items.as_list, tuple: growing_items.as_tuple, collections.deque: growing_items.as_deque},
         uses_items=True,
     ),
-    **entries({dict: _dict}),
-    **entries({collections.OrderedDict: growing_items.as_ordered, collections.defaultdict: growing_items.as_defaults}),
-    **entries({set: growing_items.as_set, collections.Counter: growing_items.as_counter}, uses_items=True),
+    **entries(
+        {
+            dict: _dict,
+            set: growing_items.as_set,
+            collections.OrderedDict: growing_items.as_ordered,
+            collections.defaultdict: growing_items.as_defaults,
+            collections.Counter: growing_items.as_counter,
+        },
+        uses_items=True,
+    ),
     **entries(
         {
             any: _any,

@@ -6,6 +6,7 @@ that decides.
 
 # ruff: noqa: C417, C419, PERF401 (lists as arguments of ``any`` and loops that append are the subject)
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -335,7 +336,29 @@ def functions_that_change_what_they_are_given(n):
     return found, items, kept, many, count, [counted() for x in (1, 2, 3) if x != n]
 
 
+def generators_that_are_read_to_their_ends(n):
+    made = n
+
+    def next_number():
+        nonlocal made
+        made += 1
+        return made
+
+    items = [1]
+    items.extend(next_number() for _ in range(2))
+    items += (next_number() for _ in range(2))
+    in_order = sorted(next_number() % 3 for _ in range(4))
+    joined = "".join(str(next_number()) for _ in range(2))
+    absolute = list(map(abs, (next_number() for _ in range(2))))
+    x, y = (next_number() for _ in range(2))
+    chained = list(itertools.chain((next_number() for _ in range(2)), [next_number()]))
+    starred = [*(next_number() for _ in range(2))]
+    pairs = dict((next_number(), next_number()) for _ in range(2))  # noqa: C402 (the subject)
+    return sum(items), sum(in_order), len(joined), sum(absolute), x, y, sum(chained), sum(starred), sum(pairs), made
+
+
 PROGRAMS = (
+    generators_that_are_read_to_their_ends,
     any_of_a_list,
     any_of_a_generator,
     all_of_a_list,
@@ -406,7 +429,31 @@ def next_of_a_list(n):
     return next([bent(x) for x in range(3)])
 
 
-@pytest.mark.parametrize("program", [kept_generator, length_of_a_generator, next_of_a_list])
+def zipped_with_what_is_shorter(n):
+    asked = []
+
+    def noted(x):
+        asked.append(x)
+        return max(n, x)
+
+    pairs = list(zip([1, 2], (noted(x) for x in range(4))))  # noqa: B905 (the subject)
+    return len(pairs), len(asked)
+
+
+def cut_off(n):
+    asked = []
+
+    def noted(x):
+        asked.append(x)
+        return max(n, x)
+
+    return sum(itertools.islice((noted(x) for x in range(4)), 2)), len(asked)
+
+
+UNREAD = [kept_generator, length_of_a_generator, next_of_a_list, zipped_with_what_is_shorter, cut_off]
+
+
+@pytest.mark.parametrize("program", UNREAD)
 def test_refused(program: Callable[..., Any]) -> None:
     with pytest.raises(hb.HloBatchError, match=r"generator|not an iterator|no len"):
         hb.batch(program)(NUMBERS)

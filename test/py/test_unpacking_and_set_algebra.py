@@ -125,6 +125,16 @@ def shown_in_turn(a):
     return entries[1], entries[3 + a]
 
 
+def dicts_of_pairs(a):
+    pairs = [(a, 1), (2, a)]
+    found, named = dict(pairs), dict([("x", a)], y=3)
+    zipped, nested, empty = dict(zip([a, 2], [3, 4], strict=True)), dict([[a, 1], (4, 5)]), dict([])  # noqa: C406
+    empty[a] = 2
+    numbered = dict(enumerate([a, 5]))
+    again = dict((a + i, i) for i in range(2))  # noqa: C402 (the subject)
+    return found[a], len(found), named["x"] + named["y"], zipped[2], nested[4], empty[a], numbered[1], again[a + 1]
+
+
 PROGRAMS = [f for f in list(vars().values()) if getattr(f, "__code__", None) and f.__code__.co_varnames[:1] == ("a",)]
 
 

@@ -18,6 +18,7 @@ from hlobatch.frontend.changes import is_change
 from hlobatch.frontend.in_turn.comprehensions import as_loop, renamed
 from hlobatch.frontend.in_turn.counts import is_count
 from hlobatch.frontend.in_turn.kept_iterators import NEXT, takes_in_turn
+from hlobatch.frontend.in_turn.read_to_the_end import place_of, read_to_their_ends
 from hlobatch.frontend.in_turn.reductions import Looped, arguments_of, as_reduction, has_many, reducer
 from hlobatch.frontend.library import is_built_in
 from hlobatch.frontend.nodes import Comprehension, located, with_fields, with_iterables
@@ -257,12 +258,24 @@ class TraceTimeLowering:
             grows: Whether the number of items differs between lanes.
         """
         assert isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp))
+        self._check_read_to_its_end(node)
         result = self.function.temporary_at(node)
         self.function.statements(as_loop(node, result, self.function.temporary, grows=grows))
         items = load(result, node)
         if isinstance(node, ast.SetComp):
             return located(ast.Set([located(ast.Starred(items, ast.Load()), node)]), node)
         return items
+
+    def _check_read_to_its_end(self, node: ast.expr) -> None:
+        """Refuse a generator expression whose items have effects, if Python may not make all, as in a ``zip``."""
+        if not isinstance(node, ast.GeneratorExp) or not self.changes(node):
+            return
+        if place_of(node) not in read_to_their_ends(self.function.source.node, self.function.static_value):
+            raise UnsupportedSyntaxError(
+                "a generator expression changes what is around it, and may not be read to its end",
+                self.function.location(node),
+                help="write a list, as in `[… for …]`, or a `for`.",
+            )
 
     def _assigning(self, node: ast.expr) -> ast.expr:
         """A comprehension that assigns variables of the function by ``:=``: a loop, whose statements assign them."""
