@@ -433,8 +433,9 @@ def zipped_with_what_is_shorter(n):
     asked = []
 
     def noted(x):
-        asked.append(x)
-        return max(n, x)
+        if x < n + 3:
+            asked.append(x)
+        return x
 
     pairs = list(zip([1, 2], (noted(x) for x in range(4))))  # noqa: B905 (the subject)
     return len(pairs), len(asked)
@@ -444,8 +445,9 @@ def cut_off(n):
     asked = []
 
     def noted(x):
-        asked.append(x)
-        return max(n, x)
+        if x < n + 3:
+            asked.append(x)
+        return x
 
     return sum(itertools.islice((noted(x) for x in range(4)), 2)), len(asked)
 
