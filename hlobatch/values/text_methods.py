@@ -22,6 +22,7 @@ from jax import lax
 
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.ir.choice import Choice
+from hlobatch.ir.value import Collection
 from hlobatch.values.containers import capacity
 from hlobatch.values.growing_lists import GrowingList
 from hlobatch.values.lane_failures import fails
@@ -297,7 +298,7 @@ class TextMethods(Letters):
         return inside, jnp.cumsum(hits, dtype=jnp.int32), behind
 
     def join(self, iterable: Any, /) -> Any:
-        items = iterable.in_order() if not isinstance(iterable, (list, tuple)) else GrowingList.of(iterable)
+        items = iterable.in_order() if isinstance(iterable, Collection) else GrowingList.of(list(iterable))
         if items.items is None:
             return type(self).of("")
         texts = items.items

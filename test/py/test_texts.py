@@ -111,6 +111,7 @@ s.zfill(8), s.rjust(8, "."), s.ljust(8, ".") + "|", s.center(8, "."), s.center(9
 f"{s:>7}|{s:<7}|{s:^7}|{s:.2}|{s:5.1}|"
 "%s-%5s-%-5s|" % (s, t, s), "{}{:>3}".format(s, t), f"{s!s}", t.join(["a", s, "b"]), s.join(t), "".join([s, t])
 ",".join([s])
+s.join("xyz"), s.join("x"), s.join(""), s.join(str(i) for i in range(3)), s.join({"q": 1, "r": 2})
 {c: s.count(c) for c in "abc"}, {c: i for i, c in enumerate(s)}, len(set(s) | set(t)), len(set(s) & set(t))
 max(s + "a"), min(t, s)
 int(s)
