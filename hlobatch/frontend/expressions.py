@@ -14,7 +14,7 @@ import ast
 import collections
 import math
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 from typing import Any, Final, TypeGuard
 
@@ -34,6 +34,7 @@ from hlobatch.frontend.in_turn.lazy import LAZY, as_generator
 from hlobatch.frontend.in_turn.reductions import REDUCERS
 from hlobatch.frontend.in_turn.trace_time import TraceTimeLowering
 from hlobatch.frontend.library import changed_by, is_built_in
+from hlobatch.frontend.may_raise import may_raise
 from hlobatch.frontend.nested import unnamed_function
 from hlobatch.frontend.nodes import Tree, all_arguments, located, prefixes, walk
 from hlobatch.frontend.operands import operands_of, with_operands
@@ -275,16 +276,19 @@ class ExpressionLowering(WholeLowering):
         operands = operands_of(node)
         return with_operands(node, dict(zip(map(id, operands), self.evaluated_in_order(operands, later), strict=True)))
 
-    def evaluated_in_order(self, operands: Sequence[ast.expr], later: Sequence[ast.expr] = ()) -> list[ast.expr]:
+    def evaluated_in_order(
+        self, operands: Sequence[ast.expr], later: Sequence[ast.expr] = (), *, changed: Collection[ast.expr] = ()
+    ) -> list[ast.expr]:
         """Operands with their control flow lowered, with the values they have when Python evaluates them.
 
         Control flow is lowered ahead of the straight-line code. An operand to the left of it is computed before it,
-        too, if it changes an object, or if the control flow changes what it reads. A name can be read late unless it is
-        bound to another object.
+        too, if it changes an object, if the control flow changes what it reads, or if it may raise and the program
+        catches exceptions. A name can be read late unless it is bound to another object.
 
         Args:
             operands: In the order in which Python evaluates them.
             later: Expressions that are evaluated after them, and lowered by the caller.
+            changed: Operands that stay the places that they are, since a callee changes what they hold.
         """
         all_of_them = [*operands, *later]
         early = max((i for i, part in enumerate(all_of_them) if not self.is_simple(part)), default=-1)
@@ -292,16 +296,31 @@ class ExpressionLowering(WholeLowering):
         found: list[ast.expr] = []
         for index, operand in enumerate(operands):
             value = self.simple(operand)
-            is_step_before = bool(self.steps) and not (is_given(value) or isinstance(value, ast.Attribute))
-            is_function = (
-                isinstance(operand, ast.Name) and operand.id in self.scope
-            )  # it sees its variables' last values
-            if index < early and not is_function and (is_step_before or self._is_affected(value, *effects[index])):
+            is_place = any(operand is one for one in changed)
+            if index < early and self._comes_first(operand, value, *effects[index], is_place=is_place):
                 name = self.temporary()
                 self.assign(name, value, operand)
                 value = load(name, operand)
             found.append(value)
         return found
+
+    def _comes_first(
+        self, operand: ast.expr, value: ast.expr, bound: frozenset[str], changed: frozenset[str], *, is_place: bool
+    ) -> bool:
+        """Whether an operand is computed before the control flow of later ones, and not behind it.
+
+        Args:
+            operand: The operand.
+            value: The straight-line code that it has become.
+            bound: The variables that later operands bind.
+            changed: Those whose values they change in place.
+            is_place: Whether a callee changes what the operand holds.
+        """
+        if isinstance(operand, ast.Name) and operand.id in self.scope:
+            return False  # a function sees the last values of its variables
+        if self.steps and not (is_given(value) or isinstance(value, ast.Attribute)):
+            return True
+        return self._is_affected(value, bound, changed) or (self.has_try and not is_place and may_raise(value, self))
 
     def _effects_behind(self, operands: Sequence[ast.expr]) -> list[tuple[frozenset[str], frozenset[str]]]:
         """For each operand, the names that later operands bind, and those whose values they change in place."""

@@ -307,7 +307,7 @@ class ForLowering:
                 help="write the bounds out.",
             )
         lowering = self.lowering
-        values = [lowering.simple(argument) for argument in node.args]
+        values = lowering.evaluated_in_order(node.args)
         zero, one = (literal(c, node) for c in (0, 1))
         start, stop, step = {1: (zero, *values, one), 2: (*values, one), 3: tuple(values)}[len(values)]
         bounds = [lowering.as_variable(value, node) for value in (start, stop, step)]

@@ -150,7 +150,8 @@ class CallLowering:
         else:
             values = {name: self.function.handed_on(value) for name, value in values.items()}
         written = sorted(values, key=lambda name: (values[name].lineno, values[name].col_offset))
-        evaluated = self.function.evaluated_in_order([*(values[name] for name in written), *captured])
+        places = [values[name] for name in written if name in callee.changes]
+        evaluated = self.function.evaluated_in_order([*(values[name] for name in written), *captured], changed=places)
         for name, value in zip(written, evaluated, strict=False):
             if self._is_used_up(values[name], name, callee):
                 self.function.check_once(self.function.as_variable(value, node), name, values[name])

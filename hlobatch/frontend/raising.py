@@ -28,6 +28,7 @@ from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.callees import Callee
 from hlobatch.frontend.expressions import ExpressionLowering, parameter_names
 from hlobatch.frontend.failures import AlwaysRaises, LooksAt, Raises, Recorder, Relay, Words
+from hlobatch.frontend.may_raise import EVALUATED_LATER, operation_may_raise
 from hlobatch.frontend.nodes import all_arguments, located
 from hlobatch.frontend.operands import operands_of, with_operands
 from hlobatch.frontend.primitives import compile_primitive
@@ -45,12 +46,6 @@ DETAILS: Final = f"{TEMPORARY}details"
 RESULT: Final = f"{TEMPORARY}result"
 """The variable with the result of a function."""
 _EXCEPTION: Final = f"{TEMPORARY}exception"
-
-
-_EVALUATED_LATER: Final = (ast.Lambda, ast.GeneratorExp, ast.ListComp, ast.SetComp, ast.DictComp)
-"""Expressions with parts that are not evaluated once, and where they stand."""
-_MAY_RAISE: Final = (int, min, max, next)
-"""Functions that raise for some numbers or containers."""
 
 
 def _is_name(targets: Sequence[ast.expr], name: str) -> bool:
@@ -311,36 +306,12 @@ class RaisingLowering(ExpressionLowering):
 
     def _with_parts_that_may_raise(self, node: ast.expr) -> ast.expr:
         """Straight-line code in which variables stand for the parts that may raise, or change an object."""
-        if isinstance(node, _EVALUATED_LATER):
+        if isinstance(node, EVALUATED_LATER):
             return node
-        if self._may_raise(node):
+        if operation_may_raise(node, self) or (isinstance(node, ast.Call) and self.changes(node)):
             return load(self.as_variable(node, node), node)
         parts = operands_of(node)
         return with_operands(node, {id(part): self._with_parts_that_may_raise(part) for part in parts})
-
-    def _may_raise(self, node: ast.expr) -> bool:
-        """Whether the operation of an expression may raise by itself, or changes an object."""
-        match node:
-            case ast.Subscript(_, index):
-                return not isinstance(index, ast.Slice)
-            case ast.BinOp(left, ast.Mod(), _):
-                return not self._is_text(left)
-            case ast.BinOp(_, ast.Div() | ast.FloorDiv(), _):
-                return True
-            case ast.Call(ast.Attribute(_, "index")):
-                return True
-            case ast.Call(function):
-                called = self.static_value(function)
-                is_one = any(called is one for one in _MAY_RAISE) or getattr(called, "__module__", None) == "math"
-                return is_one or self.changes(node)
-        return False
-
-    def _is_text(self, node: ast.expr) -> bool:
-        """Whether an expression is a known text, or a variable that is assigned one, so that ``%`` formats it."""
-        if isinstance(node, ast.Name) and node.id in self.local:
-            around = (part for part in ast.walk(self.source.node) if isinstance(part, ast.Assign))
-            return any(_is_name(part.targets, node.id) and self._is_text(part.value) for part in around)
-        return isinstance(node, ast.JoinedStr) or isinstance(self.static_value(node), str)
 
     def _made_before(self, name: str) -> Any:
         """The class of the exceptions that are assigned to a variable; None if there are other values or classes."""

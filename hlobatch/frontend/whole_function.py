@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import ast
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
 
@@ -34,7 +34,9 @@ class WholeLowering(StraightLineLowering):
         """Whether an expression is straight-line code as it stands."""
 
     @abc.abstractmethod
-    def evaluated_in_order(self, operands: Sequence[ast.expr]) -> list[ast.expr]:
+    def evaluated_in_order(
+        self, operands: Sequence[ast.expr], later: Sequence[ast.expr] = (), *, changed: Collection[ast.expr] = ()
+    ) -> list[ast.expr]:
         """Operands with their control flow lowered, with the values they have when Python evaluates them."""
 
     @abc.abstractmethod

@@ -1,0 +1,117 @@
+"""An operand that raises comes before the effects of those to its right, wherever they stand: Python judges."""
+
+import linecache
+import re
+
+import numpy as np
+import pytest
+
+import hlobatch as hb
+
+NUMBERS = [0, 1, 3, 6]
+RAISES = {"a key": "d[m]", "a key that is never there": "d[2]", "a quotient": "10 // (m - 1)", "an index": "ys[m]"}
+EFFECTS = {
+    "a function that branches": "put(n)",
+    "a method": "b.bump(n)",
+    "a function that is traced": "plain(n)",
+    "a function that raises": "bad(n)",
+    "a method of a list": "xs.pop()",
+}
+PLACES = (
+    *("x = R + E", "x = (R, E)", "x = [E, R, E]", "x, *y = R, E, 3", "x = max(R, E)", "x = {R: E}", "x = abs(E) + R"),
+    *("x = R if E > 9 else R + E", "x = put(R) + E", "x = put(k=R)", "xs[0] = R + E", "xs[E - 2] = R", "x = f'{R}{E}'"),
+    *("x = R < E", "x = R < E < E", "x = not R or E", "x = (R, *[E])", "x = min([R] + [E for i in range(n)])"),
+    *("return R + E", "if R + E > 3: x = 3", "for i in range(R, E): x += i", "while R < E - 9: x += 1", "assert R > E"),
+    *("x = w = R + E", "x += R + E", "del xs[R: E]", "x = xs[R:E]", "x = {**d, R: E}", "x = sorted([R, E], key=put)"),
+    *("raise LookupError(R, E)", "x = (lambda u, v: u)(R, E)", "x = sum(u + E for u in [R, E])", "x = d.get(R, E)"),
+    *(
+        "x = d.setdefault(R, E)",
+        "d[R] = E",
+        "d[E] = R",
+        "b.n = R + E",
+        "b.n += R + E",
+        "xs += [R, E]",
+        "x = E + xs.pop()",
+    ),
+    *(
+        "x = add(R, E)",
+        "x = add(v=R, u=E)",
+        "x = Box(R).bump(E)",
+        "x, b.n = R, E",
+        "xs.insert(R, E)",
+        "x = [R, E][E % 2]",
+    ),
+    *("x = -R + E", "x = R ** 2 - E", "x = (R and E) + E", "x = len([R, E, R]) + R"),
+)
+TEXT = """class Box:
+    def __init__(self, n): self.n = n
+    def bump(self, k):
+        if k > 0: self.n += k
+        return self.n
+
+def add(u, v):
+    if u > v: return u * 2 + v
+    return u + v
+
+def main(n):
+    m, d, xs, ys, b, x, y, w = n + 0, {1: 2, 3: 0}, [n, 1], [1, 2], Box(n), 0, [0], 0
+    def put(k):
+        if k > 0: xs.append(k)
+        return len(xs)
+    def plain(k):
+        xs.append(k)
+        return len(xs)
+    def bad(k):
+        if k % 3 == 0: raise ValueError(k)
+        return k
+    try:
+        PLACE
+    except (LookupError, ZeroDivisionError): w = 50
+    except ValueError: w = 60
+    except AssertionError: w = 70
+    return w * 10000 + len(xs) * 1000 + sum(xs) * 10 + b.n + len(d) * 7
+"""
+
+
+def program(place, raises, effect):
+    parts = {"R": RAISES[raises], "E": EFFECTS[effect]}
+    statement = re.sub(r"\b[RE]\b", lambda found: parts[found[0]], place)
+    text = TEXT.replace("PLACE", statement)
+    name = f"<{place}: {raises}, {effect}>"
+    linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name
+    space = {"__name__": __name__}
+    exec(compile(text, name, "exec"), space)
+    return space["main"]
+
+
+def grid():
+    for i, place in enumerate(PLACES):
+        for j, raises in enumerate(RAISES):
+            for k, effect in enumerate(EFFECTS):
+                is_quick = i % len(EFFECTS) == k and i % len(RAISES) == j
+                yield pytest.param(place, raises, effect, marks=[] if is_quick else pytest.mark.slow)
+
+
+def outcome(function, number):
+    try:
+        return function(number)
+    except Exception as error:  # noqa: BLE001  # whatever it raises
+        return type(error)
+
+
+@pytest.mark.parametrize(("place", "raises", "effect"), [*grid()])
+def test_it_comes_first(place, raises, effect):
+    main = program(place, raises, effect)
+    refusal, got = None, []
+    try:
+        got = hb.batch(main, max_steps=10_000)(np.array(NUMBERS, np.int32)).tolist()
+    except hb.LaneError as error:
+        got = [None] * len(NUMBERS) if error.outputs is None else np.asarray(error.outputs).tolist()
+        for lane, raised in error.errors.items():
+            got[lane] = type(raised)
+    except (hb.UnsupportedSyntaxError, hb.BatchTypeError) as error:
+        refusal = error
+    if refusal is None:
+        assert got == [outcome(main, number) for number in NUMBERS]
+    else:
+        assert refusal.location.file == main.__code__.co_filename
