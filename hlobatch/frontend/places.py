@@ -103,7 +103,19 @@ def unpacked(target: ast.expr, fresh: Callable[[], str]) -> tuple[ast.expr, list
 
 def augmented(node: ast.AugAssign, fresh: Callable[[], str]) -> list[ast.stmt]:
     """Statements with the effect of ``target += value`` on an item or attribute; the last but one applies ``+=``."""
-    place, before = place_of(node.target), list[ast.stmt]()
+    target, part = node.target, fresh()
+    before, place = _with_keys_once(place_of(target), fresh)
+    return [
+        *before,
+        assigned(part, helper("__hb_part", [place.root, *place.steps], target), target),
+        located(ast.AugAssign(located(ast.Name(part, ast.Store()), target), node.op, node.value), node),
+        _stored("__hb_put", place, load(part, target), node),
+    ]
+
+
+def _with_keys_once(place: Place, fresh: Callable[[], str]) -> tuple[list[ast.stmt], Place]:
+    """Statements that evaluate the keys of a place that is read and then stored to, and the place by their values."""
+    before = list[ast.stmt]()
 
     def evaluated_once(key: ast.expr) -> ast.expr:
         if isinstance(key, (ast.Name, ast.Constant)):
@@ -117,14 +129,7 @@ def augmented(node: ast.AugAssign, fresh: Callable[[], str]) -> list[ast.stmt]:
         return load(name, key)
 
     steps = [with_fields(step, elts=[step.elts[0], evaluated_once(step.elts[1])]) for step in place.steps]
-    place = Place(place.root, tuple(steps))
-    part, target = fresh(), node.target
-    return [
-        *before,
-        assigned(part, helper("__hb_part", [place.root, *place.steps], target), target),
-        located(ast.AugAssign(located(ast.Name(part, ast.Store()), target), node.op, node.value), node),
-        _stored("__hb_put", place, load(part, target), node),
-    ]
+    return before, Place(place.root, tuple(steps))
 
 
 def changed(call: ast.Call, fresh: Callable[[], str], result: str = "") -> list[ast.stmt]:
@@ -137,10 +142,11 @@ def changed(call: ast.Call, fresh: Callable[[], str], result: str = "") -> list[
     """
     assert isinstance(call.func, ast.Attribute)
     target, part = call.func.value, fresh()
-    place = place_of(target)
+    before, place = _with_keys_once(place_of(target), fresh)
     function = located(ast.Attribute(load(part, target), call.func.attr, ast.Load()), call.func)
     value = located(ast.Call(function, call.args, call.keywords), call)
     return [
+        *before,
         assigned(part, helper("__hb_part_to_change", [place.root, *place.steps], target), target),
         assigned(result, value, call) if result else located(ast.Expr(value), call),
         _stored("__hb_put_back", place, load(part, target), target),

@@ -249,6 +249,22 @@ def displays_with_several_stars(a):
     return number([*counts, 5, *items]), number(sorted(members)), number((*counts, *items))
 
 
+def keys_of_what_a_call_changes(a):
+    """Each index is evaluated once, also where the item is read, changed and stored."""
+    counter, rows, places = Counter(a), [[1], [2]], [0, 1, 0, 1, 1]
+    if a > 2:
+        rows[0].append(3)
+        places.append(0)
+    rows[counter.bump() % 2].append(counter.bump())
+    rows[places.pop()].append(places.pop())
+    rows[counter.bump() % 2] += [counter.bump()]
+    groups, queues = {0: [1], 1: [2]}, [[1, 2], [3, 4]]
+    groups[counter.bump() % 2].append(counter.bump())
+    groups.setdefault(counter.bump() % 3, []).append(counter.bump())
+    last = queues[places.pop()].pop()
+    return [number(row) for row in rows], number(places), number(groups[0]), number(groups[1]), last, counter.at
+
+
 PROGRAMS = [f for f in list(vars().values()) if getattr(f, "__code__", None) and f.__code__.co_varnames[:1] == ("a",)]
 
 
