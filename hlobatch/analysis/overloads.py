@@ -18,7 +18,7 @@ from hlobatch.diagnostics import HloBatchError, Location, is_internal
 from hlobatch.ir.boxed import Boxed
 from hlobatch.ir.patterns import parts_of
 from hlobatch.ir.types import Static, Type
-from hlobatch.prelude import in_turn
+from hlobatch.prelude.in_turn import is_of_iterators
 from hlobatch.values.facts import Site
 from hlobatch.values.own_containers import reads_missing_key
 
@@ -70,8 +70,7 @@ def called_by_itself(error: BaseException) -> str | None:
 
 def _is_of_program(code: types.CodeType) -> bool:
     """Whether code is the user's, or that of an object that lanes have in place of one of Python's."""
-    file = code.co_filename
-    return not is_internal(file) or reads_missing_key(code) or file == in_turn.__file__
+    return not is_internal(code.co_filename) or reads_missing_key(code) or is_of_iterators(code)
 
 
 def need_numbers(error: BaseException, types_: Iterable[Type], named: Iterable[Any]) -> list[str]:

@@ -30,6 +30,7 @@ import numpy as np
 
 from hlobatch.analysis.mutation import Namespace, Part, cell_content, class_attributes, content, named, position
 from hlobatch.analysis.own_code import functions_in
+from hlobatch.ir.growing import Growing
 from hlobatch.ir.walk import PLAIN, around, attributes, code_within, defaults, is_filled, walked
 from hlobatch.values.draws import (
     is_used_up,
@@ -89,6 +90,14 @@ def parts(value: Any) -> list[Part]:
     return _search([("", value)], reaches=False, whole=value).parts
 
 
+def seen_by(values: Iterable[Any]) -> list[Part]:
+    """Snapshots of objects and their mutable parts, containers whose length differs between lanes among them.
+
+    A new entry counts as a change in all of them.
+    """
+    return _search((("", value) for value in values), reaches=False, grows=True).parts
+
+
 def names_nothing(code: types.FunctionType) -> bool:
     """Whether code names nothing outside of it but the compiler's own functions, as most statements do."""
     is_alone = not _names_in(code.__code__) and not code.__defaults__ and not code.__kwdefaults__
@@ -125,7 +134,14 @@ def read(values: Iterable[Named]) -> tuple[Found, frozenset[str]]:
         names |= found.names
 
 
-def _search(values: Iterable[Named], *, reaches: bool, whole: Any = None, names: frozenset[str] | None = None) -> Found:
+def _search(
+    values: Iterable[Named],
+    *,
+    reaches: bool,
+    whole: Any = None,
+    names: frozenset[str] | None = None,
+    grows: bool = False,
+) -> Found:
     """Search objects for mutable ones.
 
     Args:
@@ -133,6 +149,7 @@ def _search(values: Iterable[Named], *, reaches: bool, whole: Any = None, names:
         reaches: Whether functions are searched.
         whole: An object for which growth counts as a change.
         names: The names of methods and attributes to follow; None for all.
+        grows: Whether growing containers are searched, too, and each new entry is a change.
     """
     found = Found()
 
@@ -141,6 +158,8 @@ def _search(values: Iterable[Named], *, reaches: bool, whole: Any = None, names:
         found.may_be_unsteady |= may_be_unsteady(item)
         if _is_batched(item):
             return names is not None
+        if isinstance(item, Growing):
+            return grows
         return not _does_not_change(item) and (reaches or not isinstance(item, types.FunctionType))
 
     def parts_of(named: Named) -> Iterator[Named]:
@@ -160,6 +179,7 @@ def _search(values: Iterable[Named], *, reaches: bool, whole: Any = None, names:
             found.classes.append(item)
         for read in _readers(item):
             may_grow = reaches or read is attributes or (isinstance(item, (dict, type)) and item is not whole)
+            may_grow = may_grow and not grows
             found.parts.append(Part(item, read, read(item), may_grow, name))
     return found
 

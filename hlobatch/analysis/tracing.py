@@ -352,7 +352,8 @@ def _wrong(error: Exception, op: PrimOp, in_types: Sequence[Type]) -> HloBatchEr
         wrong = explained(error, op, in_types)
         wrong.__cause__ = error
     if isinstance(error, HloBatchError) and error.overloaded:
-        tell([(of_statement(op.location, error.overloaded), Overloaded(wrong))])
+        sites = of_statement(op.location, error.overloaded), of_operations(op.location, error.overloaded)
+        tell([(site, Overloaded(wrong)) for site in sites])
     name = called_by_itself(error)
     names = [name] if name else need_numbers(error, in_types, _named(op.function).values())
     tell([(of_operations(op.location, one), Overloaded(wrong)) for one in names])

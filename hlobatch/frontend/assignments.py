@@ -19,7 +19,8 @@ from hlobatch.analysis.overloads import Overloaded, of_statement
 from hlobatch.diagnostics import Note, UnsupportedSyntaxError
 from hlobatch.frontend import special_methods
 from hlobatch.frontend.failing_statements import FailingLowering
-from hlobatch.frontend.in_turn import kept_iterators, read_late, used_up
+from hlobatch.frontend.in_turn import kept_iterators, read_late, reads, used_up
+from hlobatch.frontend.in_turn.moments import effects_of
 from hlobatch.frontend.nodes import located
 from hlobatch.frontend.places import assignments, augmented, unpacked
 from hlobatch.frontend.scopes import places_in, root_of, target_names
@@ -104,27 +105,41 @@ class AssignmentLowering:
         if isinstance(value, (ast.Tuple, ast.List, ast.Dict)):
             value = function.handed_on(value)
         is_iterator = used_up.is_iterator(value, function.source, function.local)
-        is_used_again = is_iterator and used_up.is_used_again(name, node, whole)
+        is_used_again = is_iterator and reads.is_used_again(name, node, whole)
+        own = value
         if is_used_again or (is_iterator and kept_iterators.is_kept(name, whole, function.static_value)):
             own = kept_iterators.made(value, function.static_value, function.constant)
-            if own is not value:
-                function.store(name, own, node)
-                return
-        function.store(name, value, node)
-        if is_iterator and (found := read_late.change_before_use(name, node, function)) is not None:
+        if own is value and isinstance(value, ast.GeneratorExp):
+            self._check_at_once(name, value, is_used_again=is_used_again)
+        function.store(name, own, node)
+        changed = read_late.change_before_use(name, node, function, is_object=own is not value) if is_iterator else None
+        if changed is not None:
             raise UnsupportedSyntaxError(
-                f"this changes {found[0]!r}, from which {name!r} computes its items as they are used",
-                function.location(found[1]),
+                f"this changes {changed[0]!r}, from which {name!r} computes its items as they are used",
+                function.location(changed[1]),
                 notes=[Note("it became an iterator here", function.location(value))],
                 help="make it a list, as in `list(…)`, which does not change, or write it where it is used.",
             )
-        if is_used_again:
+        if is_used_again and own is value:
             function.check_once(name, name, value)
+
+    def _check_at_once(self, name: str, items: ast.GeneratorExp, *, is_used_again: bool) -> None:
+        """Refuse to make the items of a generator expression where it is given a name, if that shows."""
+        effects = effects_of(items, self.function)
+        if effects.calls and (is_used_again or effects.show):
+            what = "is used up by the first code that reads it" if is_used_again else "makes its items as they are used"
+            raise UnsupportedSyntaxError(
+                f"{name!r} is an iterator, which {what}",
+                self.function.location(items),
+                help="make it a list, as in `list(…)`, or write it where it is used.",
+            )
 
     def _assign_places(self, targets: list[ast.expr], value: ast.expr, node: ast.stmt) -> None:
         """Assign to targets among which are items and attributes."""
         for target in targets:
             self._check_places(target)
+        if isinstance(value, ast.GeneratorExp) and effects_of(value, self.function).show:
+            value = kept_iterators.made(value, self.function.static_value, self.function.constant)
         value = self.function.handed_on(value)
         given = self.function.simple(value)
         if not all(map(self.function.is_simple, targets)) or (self.function.shows_failures and _are_several(targets)):

@@ -45,6 +45,7 @@ from hlobatch.frontend.effects import print_values
 from hlobatch.frontend.files import is_users
 from hlobatch.frontend.lane_numbers import parts
 from hlobatch.frontend.meaning import Function, Meaning
+from hlobatch.frontend.own_methods import check_asked_in_part
 from hlobatch.frontend.python_numbers import type_of
 from hlobatch.frontend.traced_functions import as_meant
 from hlobatch.ir.boxed import leaves_of
@@ -92,8 +93,8 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         inside = meaning is None or known in math_functions.MEANINGS or known in numpy_functions.MEANINGS
         for argument in leaves_of(args, is_optional) if inside and is_any_optional() else args:
             is_there(argument, f"`{getattr(function, '__name__', function)}` of")
-    if meaning is not None and meaning.uses_items:  # so that the items of an iterator are known
-        args = tuple(list(value) if isinstance(value, Iterator) else value for value in args)
+    if meaning is not None and meaning.uses_items:
+        args = _with_known_items(known, args)
     if meaning is not None and _needs_meaning(known, meaning, args, kwargs):
         return meaning.function(*args, **kwargs)
     method = _method(function)
@@ -108,6 +109,13 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         with by_python():
             return function(*args, **kwargs)
     return as_meant(function, (args, kwargs))(*args, **kwargs)
+
+
+def _with_known_items(function: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Arguments with lists in place of iterators, whose items are then known."""
+    if function in (any, all) and args:
+        check_asked_in_part(args[0])
+    return tuple(list(value) if isinstance(value, Iterator) else value for value in args)
 
 
 def _reduced(function: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter, OrderedDict, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
+
+import numpy as np
 
 from hlobatch.frontend.nodes import children, walk, walk_all
 from hlobatch.frontend.scopes import own_parts, parameters, places_in, root_of, target_names
@@ -65,12 +68,26 @@ def changed_parameters(node: ast.FunctionDef) -> Mapping[str, ast.expr]:
     return {name: part for name, part in changes_of(node.body).items() if name in names}
 
 
-CHANGING: Final = frozenset(
-    {"append", "appendleft", "clear", "extend", "insert", "pop", "popitem", "popleft", "remove", "reverse"}
-    | {"setdefault", "update"}
+METHODS: Final[Mapping[type, frozenset[str]]] = {
+    list: frozenset({"append", "clear", "extend", "insert", "pop", "remove", "reverse", "sort"}),
+    deque: frozenset({"append", "appendleft", "clear", "extend", "extendleft", "insert", "pop", "popleft", "remove"})
+    | {"reverse", "rotate"},
+    dict: frozenset({"clear", "pop", "popitem", "setdefault", "update"}),
+    OrderedDict: frozenset({"move_to_end"}),
+    set: frozenset({"add", "clear", "difference_update", "discard", "intersection_update", "pop", "remove"})
+    | {"symmetric_difference_update", "update"},
+    np.ndarray: frozenset({"byteswap", "fill", "partition", "put", "resize", "sort"}),
+}
+"""The methods by which objects of each kind are changed in place."""
+MAY_CHANGE: Final = frozenset().union(*METHODS.values())
+"""Methods that change objects of some kind."""
+CHANGING: Final = (METHODS[list] | METHODS[deque] | METHODS[dict]) - {"extendleft", "rotate", "sort"}
+"""Methods that change lists, deques or dicts, and that arrays do not have. Those of the prelude are not among them:
+their own code says what they change."""
+READERS: Final = frozenset(
+    name for kind in (Counter, dict, list, set, str, tuple, np.ndarray) for name in dir(kind) if name not in MAY_CHANGE
 )
-"""Methods of Python that change lists, deques or dicts in place, and that arrays do not have. Those of the prelude are
-not among them: their own code says what they change."""
+"""Methods of containers, texts and arrays that change nothing."""
 
 
 HARMLESS: Final = frozenset(
@@ -78,6 +95,33 @@ HARMLESS: Final = frozenset(
     | {print, sum, tuple, zip}
 )
 """Functions that change none of their arguments."""
+_PURE: Final = ("functools", "itertools", "math", "operator")
+"""Modules whose functions change none of their arguments."""
+
+
+def changed_by(node: ast.AST, static_value: Callable[[ast.expr], Any]) -> list[ast.expr]:
+    """The values that a statement or an expression may change in place, apart from its parts.
+
+    Args:
+        node: The code.
+        static_value: Gives the values of names from outside of the function.
+    """
+    match node:
+        case ast.Assign(targets) | ast.Delete(targets):
+            return [part.value for target in targets for part in places_in(target)]
+        case ast.AugAssign(target):
+            return [target]
+        case ast.Call(function, arguments):
+            if _is_pure(static_value(function)):
+                return []
+            changes_own = isinstance(function, ast.Attribute) and function.attr not in READERS
+            return [*arguments, *([root_of(function)] if changes_own else [])]
+    return []
+
+
+def _is_pure(function: Any) -> bool:
+    """Whether a function changes none of its arguments, as far as is known."""
+    return getattr(function, "__module__", None) in _PURE or any(function is known for known in HARMLESS)
 
 
 class Change(ast.Call):

@@ -15,7 +15,6 @@ import collections
 import math
 import types
 from collections.abc import Collection, Iterator, Sequence
-from functools import cached_property
 from typing import Any, Final, TypeGuard
 
 from hlobatch.analysis.overloads import BOOL, LEN, Overloaded, of_operations
@@ -27,9 +26,8 @@ from hlobatch.frontend.changes import Change, is_change
 from hlobatch.frontend.conditions import ConditionLowering, called_on_each
 from hlobatch.frontend.differentiated import differentiates
 from hlobatch.frontend.following import Calls, called, is_generator
-from hlobatch.frontend.in_turn import kept_iterators
+from hlobatch.frontend.in_turn import kept_iterators, used_up
 from hlobatch.frontend.in_turn.comprehensions import listed, with_items
-from hlobatch.frontend.in_turn.kept_iterators import NEXT
 from hlobatch.frontend.in_turn.lazy import LAZY, as_generator
 from hlobatch.frontend.in_turn.reductions import REDUCERS
 from hlobatch.frontend.in_turn.trace_time import TraceTimeLowering
@@ -38,6 +36,7 @@ from hlobatch.frontend.may_raise import may_raise
 from hlobatch.frontend.nested import unnamed_function
 from hlobatch.frontend.nodes import Tree, all_arguments, located, prefixes, walk
 from hlobatch.frontend.operands import operands_of, with_operands
+from hlobatch.frontend.own_methods import NEXT
 from hlobatch.frontend.places import changed
 from hlobatch.frontend.printing import PrintLowering
 from hlobatch.frontend.program_calls import CallLowering, is_starred
@@ -79,19 +78,26 @@ class ExpressionLowering(WholeLowering):
 
     Attributes:
         steps: In a statement that is lowered step by step, the variables whose values it changes in place.
+        here: The statement that is being lowered.
     """
 
+    here: ast.stmt
     steps: frozenset[str] = frozenset()
+    _makes_iterators: tuple[ast.FunctionDef | None, bool] = (None, False)
 
     @property
     def conditions(self) -> ConditionLowering:
         """The lowering of conditions in its expressions."""
         return ConditionLowering(self)
 
-    @cached_property
+    @property
     def makes_iterators(self) -> bool:
-        """Whether the function calls Python's functions that make iterators to be kept, such as ``iter``."""
-        return kept_iterators.makes_some(self.source.node, self.static_value)
+        """Whether the statements that are lowered call Python's functions that make iterators to be kept."""
+        node, makes = self._makes_iterators
+        if node is not self.source.node:  # the statements of a generator are being lowered among its own
+            node, makes = self.source.node, kept_iterators.makes_some(self.source.node, self.static_value)
+            self._makes_iterators = node, makes
+        return makes
 
     # Expressions
 
@@ -141,6 +147,8 @@ class ExpressionLowering(WholeLowering):
             return self.conditions.chained(node)
         [items] = node.comparators
         one_by_one = items if isinstance(items, ast.GeneratorExp) else self.as_generator(items)
+        if isinstance(items, ast.Name) and used_up.is_always_one(items.id, self.source, self.local):
+            one_by_one = listed(items, ast.GeneratorExp)  # whose items behind the one that is found are left
         if isinstance(node.ops[0], (ast.In, ast.NotIn)) and one_by_one is not None:
             return TraceTimeLowering(self).membership(located(ast.Compare(node.left, node.ops, [one_by_one]), node))
         return self.with_simple_children(node)
@@ -225,7 +233,9 @@ class ExpressionLowering(WholeLowering):
         """Whether an expression goes over a variable whose object may have a method ``__next__`` of the user's."""
         if not kept_iterators.takes_in_turn(node) or not self.is_overloaded((NEXT,), node):
             return False
-        return not isinstance(node, ast.Call) or self._goes_over(node.func, to_the_end=True)
+        if not isinstance(node, ast.Call):
+            return True
+        return self._goes_over(node.func) and self.static_value(node.func) is not next
 
     def _takes_from_growing(self, node: ast.AST) -> bool:
         """Whether an expression calls a method that changes a growing item of a variable."""
@@ -344,9 +354,13 @@ class ExpressionLowering(WholeLowering):
         """Whether straight-line code changes an object in place."""
         if any(is_change(part) or self.changes_argument(part) for part in walk(value)):
             return True
-        place, reads = self.location(value), read_names(value)
+        place, here, reads = self.location(value), self.location(self.here), read_names(value)
+        is_moved = not holds(here, place)  # the code is that of an iterator, which was made before this statement
         found = self.callees.facts.about_code(Changes)
-        return any(holds(code, place) and not fact.names.isdisjoint(reads) for code, fact in found)
+        return any(
+            not fact.names.isdisjoint(reads) and (holds(code, place) or (is_moved and holds(here, code)))
+            for code, fact in found
+        )
 
     def changes_argument(self, node: ast.AST) -> bool:
         """Whether an expression is a call of a Python function that changes an argument."""
@@ -516,18 +530,23 @@ class ExpressionLowering(WholeLowering):
         match node:
             case ast.Call(function, [ast.Call() as items, *others]) if self.draws(items) and self._goes_over(function):
                 if (one_by_one := self.as_generator(items)) is None:
-                    return with_items(node, items)  # type: ignore[return-value]
+                    return with_items(node, items, self._kind_for(function))  # type: ignore[return-value]
                 return located(ast.Call(function, [one_by_one, *others], node.keywords), node)  # type: ignore[return-value]
-            case ast.Call(_, [items, *_]) if self._takes_in_turn(node):
-                return with_items(node, items)  # type: ignore[return-value]
+            case ast.Call(function, [items, *_]) if self._takes_in_turn(node):
+                return with_items(node, items, self._kind_for(function))  # type: ignore[return-value]
             case ast.Call() | ast.List() | ast.Tuple() | ast.Set():
                 return with_parts(node, self._listed)
         return node
 
+    def _kind_for(self, function: ast.expr) -> type[ast.ListComp | ast.GeneratorExp]:
+        """The comprehension of the items that a function goes over: a reducer takes each when it asks for it."""
+        value = self.static_value(function)
+        return ast.GeneratorExp if any(value is known for known in REDUCERS if known is not len) else ast.ListComp
+
     def _listed(self, node: Any) -> Any:
         """``*map(f, xs)`` whose function the program calls, as ``*[f(x) for x in xs]``; any other node unchanged."""
         if isinstance(node, ast.Starred) and self._takes_in_turn(node):
-            return located(ast.Starred(listed(node.value), node.ctx), node)
+            return located(ast.Starred(listed(node.value, ast.ListComp), node.ctx), node)
         items = self.as_list(node.value) if isinstance(node, ast.Starred) else None
         return node if items is None else located(ast.Starred(items, node.ctx), node)
 

@@ -24,7 +24,7 @@ from typing import Any, ClassVar, Final
 from hlobatch.analysis.mutation import Part, changed, has_changed, refuse_generator
 from hlobatch.analysis.objects import holds_iterator, reaches_value
 from hlobatch.analysis.outside import may_be_of_an_array
-from hlobatch.analysis.reach import parts
+from hlobatch.analysis.reach import parts, seen_by
 from hlobatch.analysis.told_early import check_types
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.calls import call, dispatched
@@ -216,12 +216,13 @@ def _calling(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], other
         raise otherwise()
     if not given:
         return call(function, *args, **kwargs)
-    known = [*_parts(args, kwargs), *_held(args, kwargs)]
+    known = seen_by((*args, *kwargs.values(), *map(_held_by, given)))
     with in_trial(), _undone(known, otherwise):
         result = call(function, *args, **kwargs)
         if isinstance(result, Iterator) and not any(isinstance(value, Iterator) for value in args):
             collections.deque(result, maxlen=0)  # calls the function for each item
-            has_changed(known)  # undoes the changes, which are made once more where the items are used
+            if has_changed(known):  # the program has to make each item as it is used
+                raise otherwise()
             result = call(function, *args, **kwargs)
     return result
 
@@ -338,7 +339,7 @@ def drawn(site: Site, fact: Any, function: Any, args: tuple[Any, ...], kwargs: d
         Learned: A loop has to take turns with it: a lane's value decides how it goes on, it has no end, or fails, or
             changes an argument.
     """
-    known = [*_parts(args, kwargs), *_held([function, *args], kwargs)]
+    known = seen_by((*args, *kwargs.values(), _held_by(function)))
     with in_trial():
         try:
             items = list(finite(as_meant(function, (args, kwargs))(*args, **kwargs), differs))

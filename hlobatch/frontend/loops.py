@@ -20,6 +20,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from hlobatch.analysis.overloads import of_operations
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.failing_statements import FailingLowering
 from hlobatch.frontend.following import MAKE, called
@@ -28,6 +29,7 @@ from hlobatch.frontend.in_turn.generator_loops import takes_turns
 from hlobatch.frontend.in_turn.read_by_turns import Read, read_in_turn, refused
 from hlobatch.frontend.live_items import Seen, how_seen, may_change, may_take_out, view_of
 from hlobatch.frontend.nodes import located, walk, walk_all
+from hlobatch.frontend.own_methods import NEXT
 from hlobatch.frontend.scopes import HELPER, target_names
 from hlobatch.frontend.source import MISSING
 from hlobatch.frontend.syntax import assigned, helper, literal, load
@@ -416,10 +418,18 @@ class ForLowering:
     def _iterated(self, value: ast.expr, node: ast.expr) -> ast.expr:
         """The expression of the iterable; for an object of the user's, that of its generator, if it has one."""
         if node is not self.node.iter:
-            return value
+            return self._checked_part(value, node)
         site = located(self.lowering.constant(self.lowering.site(node)), node)
         turns = self._constant(takes_turns(self.lowering, self.node, node))
         return helper("__hb_iterated", [site, value, turns], node)
+
+    def _checked_part(self, value: ast.expr, node: ast.expr) -> ast.expr:
+        """The expression of a part of the iterable, of which tracing finds out whether it takes turns with the body."""
+        if not isinstance(node, ast.Call) or not takes_turns(self.lowering, self.node, node):
+            return value
+        site = self.lowering.constant(of_operations(self.lowering.location(node), NEXT))
+        is_known = self._constant(self.lowering.is_overloaded((NEXT,), node))
+        return helper("__hb_check_part", [located(site, node), value, is_known], node)
 
     def _seen(self, place: ast.expr, *, by_calls: bool) -> Seen:
         """How the loop sees changes of its iterable by its body."""

@@ -27,10 +27,15 @@ import jax
 
 from hlobatch.diagnostics import Note, UnsupportedSyntaxError
 from hlobatch.frontend.changes import changes_of
+from hlobatch.frontend.rewriting.recompiled import compiled
 from hlobatch.frontend.scopes import own_parts
 from hlobatch.frontend.source import Source, as_definition, check_kind, holds
 
 Node = ast.FunctionDef | ast.Lambda
+
+
+class OfItems(ast.Lambda):
+    """A lambda that stands for an expression of the user's, such as what a generator expression computes of an item."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,6 +348,8 @@ def _function(source: Source, node: Node, local: frozenset[str]) -> types.Functi
     """The function of a definition, as Python would make it, with empty cells for variables of the enclosing one."""
     around = source.function
     code = _code(source.code, node)
+    if code is None and isinstance(node, OfItems):
+        code = compiled(node, local, source.code, source.file)
     if code is None:
         raise UnsupportedSyntaxError(
             "this function inside of another was not found in what Python compiled",

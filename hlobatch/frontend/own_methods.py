@@ -18,9 +18,10 @@ from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.builtins import logical_not
 from hlobatch.frontend.files import is_users
 from hlobatch.frontend.traced_functions import as_meant
-from hlobatch.prelude import in_turn
+from hlobatch.prelude.in_turn import is_of_iterators
 from hlobatch.values.own_containers import has_content, is_of_missing_keys
 
+NEXT: Final = "__next__"
 _REFLECTED: Final = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
 
 
@@ -28,7 +29,7 @@ def own_method(value: Any, name: str) -> types.FunctionType | None:
     """The method of this name of a value's class, if the user has written it; else None."""
     found = getattr(type(value), name, None)
     is_own = isinstance(found, types.FunctionType) and (
-        is_users(found) or is_of_missing_keys(found) or found.__module__ == in_turn.__name__
+        is_users(found) or is_of_missing_keys(found) or is_of_iterators(found.__code__)
     )
     return found if is_own else None
 
@@ -41,6 +42,25 @@ def own_method_error(base: Any, name: str, what: str) -> UnsupportedSyntaxError:
     )
     error.overloaded = name if own_method(base, name) or has_content(base) else ""
     return error
+
+
+def check_asked_in_part(iterable: Any, instead: str = "") -> None:
+    """Refuse an object with ``__next__`` for code that may not ask for all of its items.
+
+    Args:
+        iterable: The object, or any other value.
+        instead: The method that Python calls where the class has it.
+
+    Raises:
+        UnsupportedSyntaxError: The iterable is one whose method is not followed, so that all items would be made.
+    """
+    if own_method(iterable, NEXT) is not None and own_method(iterable, instead) is None:
+        error = UnsupportedSyntaxError(
+            f"this goes over a {type(iterable).__name__!r} in part, and its `__next__` is not followed",
+            help="write a `for` over it that ends by `break`.",
+        )
+        error.overloaded = NEXT
+        raise error
 
 
 def by_methods(operation: str, *operands: Any) -> Any:

@@ -45,7 +45,7 @@ from hlobatch.frontend import (
     traced_functions,
 )
 from hlobatch.frontend.dict_order import in_known_order
-from hlobatch.frontend.in_turn import drawn, read_by_turns, reductions, used_up
+from hlobatch.frontend.in_turn import drawn, kept_iterators, read_by_turns, reductions, used_up
 from hlobatch.frontend.lane_numbers import as_number
 from hlobatch.frontend.lane_slices import slice_of
 from hlobatch.frontend.nodes import located, walk_all
@@ -97,6 +97,7 @@ HELPERS: Final = {
     "__hb_differentiated": differentiated.differentiated,
     "__hb_follow_in_turns": drawn.follow_in_turns,
     "__hb_iterated": drawn.iterated,
+    "__hb_check_part": kept_iterators.check_part,
     "__hb_check_filled": container_methods.check_filled,
     "__hb_check_method": following.check_method,
     "__hb_follow": following.follow,

@@ -20,7 +20,7 @@ from hlobatch.frontend.callees import Called, Callee, changed_default
 from hlobatch.frontend.changes import GivesBack, rebinding
 from hlobatch.frontend.following import MAKE, Calls
 from hlobatch.frontend.guesses import Expected, tried
-from hlobatch.frontend.in_turn import used_up
+from hlobatch.frontend.in_turn import reads, used_up
 from hlobatch.frontend.in_turn.lazy import AT_ONCE, ItemsRaise
 from hlobatch.frontend.library import changes_around
 from hlobatch.frontend.nested import Default, by_another_name
@@ -167,7 +167,7 @@ class CallLowering:
     def _is_used_up(self, value: ast.expr, name: str, callee: Callee) -> bool:
         """Whether an argument is an iterator in Python, and the callee may go over it twice."""
         is_iterator = used_up.is_iterator(value, self.function.source, self.function.local)
-        return is_iterator and not callee.source.is_of_prelude and used_up.is_read_again(name, callee.source.node)
+        return is_iterator and not callee.source.is_of_prelude and reads.is_read_again(name, callee.source.node)
 
     def _place(self, value: ast.expr, callee: Callee) -> ast.expr:
         """An argument that is a part of a variable, with keys that do not change until it is stored back."""

@@ -31,6 +31,7 @@ from hlobatch.frontend.endless import finite
 from hlobatch.frontend.files import is_users, lines_of
 from hlobatch.frontend.lane_numbers import as_bool, differs
 from hlobatch.frontend.lane_ranges import in_range
+from hlobatch.frontend.own_methods import check_asked_in_part
 from hlobatch.frontend.python_numbers import type_of
 from hlobatch.frontend.traced_functions import as_meant
 from hlobatch.ir.carrier import Carrier
@@ -203,6 +204,7 @@ def negated(value: Any) -> Any:
 
 def contains(container: Any, item: Any) -> Any:
     """``item in container``."""
+    check_asked_in_part(container, "__contains__")
     if isinstance(container, Iterator):
         container = list(finite(container, differs))
     container, item = as_texts((container, item))

@@ -21,6 +21,7 @@ import jax
 
 from hlobatch.diagnostics import UNKNOWN, Location, UnsupportedSyntaxError
 from hlobatch.frontend.files import file_of, is_users, lines_of
+from hlobatch.frontend.in_turn.at_its_use import with_iterators_at_their_uses
 from hlobatch.frontend.nodes import located, walk
 from hlobatch.frontend.rewriting.and_or import with_choices
 from hlobatch.frontend.rewriting.messages import with_messages_in_place
@@ -179,6 +180,8 @@ def source_of(fun: types.FunctionType) -> Source:
         )
     node = _find(_definitions("".join(lines), file), fun)
     source = Source(fun, file, as_python_has_it(_rewritten(node), fun), tuple(lines), fun.__code__)
+    if not source.is_of_prelude:
+        source = replace(source, node=with_iterators_at_their_uses(source.node, source.resolve))
     if not _has_with(node):
         return source
     rewriting = WithoutWith(source.node, source.resolve, lambda method: source_of(method).node)

@@ -303,6 +303,8 @@ class StraightLineLowering(abc.ABC):
             known = self.static_value(value)
             if isinstance(known, types.FunctionType) and called(known) is not None:
                 return True
+            if isinstance(value, ast.Attribute) and known is MISSING:
+                return True  # it may be a method of an object
         return False
 
     def may_be_followed(self, node: ast.Call) -> bool:

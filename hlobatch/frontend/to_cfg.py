@@ -36,17 +36,17 @@ from hlobatch.frontend.expressions import parameter_names
 from hlobatch.frontend.failing_statements import FailingLowering
 from hlobatch.frontend.following import Calls
 from hlobatch.frontend.in_place_calls import ChangesArray
-from hlobatch.frontend.in_turn import kept_iterators, lazy, used_up
-from hlobatch.frontend.in_turn.comprehensions import in_turn
+from hlobatch.frontend.in_turn import kept_iterators, used_up
 from hlobatch.frontend.in_turn.counts import as_while
 from hlobatch.frontend.in_turn.drawn import Iterates
 from hlobatch.frontend.in_turn.filled import FilledInTurn, filling_of, reads_container, statements
 from hlobatch.frontend.in_turn.generator_loops import GeneratorLoop
-from hlobatch.frontend.in_turn.kept_iterators import NEXT, GivesInTurn
-from hlobatch.frontend.in_turn.trace_time import TraceTimeLowering
+from hlobatch.frontend.in_turn.kept_iterators import GivesInTurn
+from hlobatch.frontend.in_turn.loops_in_turn import loop_in_turn
 from hlobatch.frontend.in_turn.with_body import Leave, Once
 from hlobatch.frontend.loops import ForLowering
 from hlobatch.frontend.nodes import located, with_fields
+from hlobatch.frontend.own_methods import NEXT
 from hlobatch.frontend.patterns import MatchLowering
 from hlobatch.frontend.printing import as_statement
 from hlobatch.frontend.raising import RESULT
@@ -445,13 +445,13 @@ class FunctionLowering(FailingLowering):
         if (endless := as_while(node, self.static_value, self.temporary)) is not None:
             self.statements(endless)
             return
-        if (items := self._made_one_by_one(node.iter)) is not None:
-            self._one_by_one(node, items)
+        if (in_turn := loop_in_turn(node, self)) is not None:
+            self.statements(in_turn)
             return
         if self._goes_in_turn(node.iter):
             node = with_fields(node, iter=kept_iterators.made(node.iter, self.static_value, self.constant))
-        if (in_turn := self.callees.facts.of(GivesInTurn, self.site(node.iter))) is not None:
-            self.statements(kept_iterators.as_while(node, in_turn, self.temporary))
+        if (gives := self.callees.facts.of(GivesInTurn, self.site(node.iter))) is not None:
+            self.statements(kept_iterators.as_while(node, gives, self.temporary))
             return
         own = self.callees.facts.of(Iterates, self.site(node.iter))
         if calls := self.draws(node.iter) if own is None else Calls(own.function, "itself"):
@@ -463,27 +463,6 @@ class FunctionLowering(FailingLowering):
         """Whether a loop goes over ``zip`` or ``enumerate`` of a variable that may hold an object with ``__next__``."""
         is_one = isinstance(items, ast.Call) and self.static_value(items.func) in (enumerate, zip)
         return is_one and kept_iterators.takes_in_turn(items) and self.is_overloaded((NEXT,), items)
-
-    def _made_one_by_one(self, items: ast.expr) -> ast.GeneratorExp | None:
-        """A generator expression, or ``map`` and ``filter`` as one, whose items have an effect as they are made."""
-        made = TraceTimeLowering(self)
-        if isinstance(items, ast.GeneratorExp):
-            return items if made.calls_in(items) or made.changes(items) else None
-        if not isinstance(items, ast.Call) or not (made.changes(items) or lazy.calls_in_lambda(items)):
-            return None
-        function = self.static_value(items.func)
-        return lazy.as_generator(items, next((own for known, own in lazy.LAZY.items() if function is known), None))
-
-    def _one_by_one(self, node: ast.For, items: ast.GeneratorExp) -> None:
-        """Lower a loop over a generator expression whose items have an effect: each item is computed in turn."""
-        breaks = any(isinstance(part, ast.Break) for statement in node.body for part in ast.walk(statement))
-        if len(items.generators) > 1 and (node.orelse or breaks):
-            raise UnsupportedSyntaxError(
-                "a loop that is left early goes over a generator expression of several `for`",
-                self.location(items),
-                help="write its `for` loops as statements.",
-            )
-        self.statements(in_turn(node, items, self.temporary))
 
     @statement.register
     def _once(self, node: Once) -> None:

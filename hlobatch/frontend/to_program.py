@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any
 
-from hlobatch.diagnostics import HloBatchError, Note, UnsupportedSyntaxError
+from hlobatch.diagnostics import HloBatchError, Location, Note, UnsupportedSyntaxError
 from hlobatch.frontend.asked import Lowered
 from hlobatch.frontend.callees import Callee, Callees, changed_default
 from hlobatch.frontend.expressions import parameter_names
@@ -18,6 +18,7 @@ from hlobatch.frontend.guesses import OF_LOWERING, NothingExpected
 from hlobatch.frontend.to_cfg import FunctionLowering
 from hlobatch.ir.ops import HALT, FunctionCallOp, GotoOp
 from hlobatch.ir.program import MAIN, Block, ControlFlowGraph, Function, Program
+from hlobatch.prelude import is_of_prelude
 from hlobatch.values.facts import NONE_KNOWN, WHOLE_PROGRAM, Facts, Learned, Site, tell
 from hlobatch.values.lane_failures import WHERE_CHECKED, Caught
 
@@ -96,12 +97,12 @@ def _lowered(main: Callee, callees: Callees, known: Lowered) -> tuple[Function, 
                 facts += learned.facts
             except (HloBatchError, RecursionError) as error:
                 tell(facts)
-                raise _in_calls(error, callee, main) from None
+                raise _in_calls(error, callee, main, callees) from None
     tell(facts)
     return tuple(function for function in lowered.values() if function is not None)
 
 
-def _in_calls(error: HloBatchError | RecursionError, callee: Callee, main: Callee) -> HloBatchError:
+def _in_calls(error: HloBatchError | RecursionError, callee: Callee, main: Callee, callees: Callees) -> HloBatchError:
     """The error of lowering a function, with the place of its first call."""
     if isinstance(error, RecursionError):
         return UnsupportedSyntaxError(
@@ -114,7 +115,18 @@ def _in_calls(error: HloBatchError | RecursionError, callee: Callee, main: Calle
         return error
     note = Note("called from here", callee.called_from)
     is_known = note in error.notes or note.location == error.location
-    return error if is_known else error.called_from(callee.called_from)
+    return error if is_known else error.called_from(_in_users_code(callee.called_from, callees))
+
+
+def _in_users_code(place: Location, callees: Callees) -> Location:
+    """The place of the call by which control comes to a place: the place itself, if it is in code of the user's."""
+    by_name = {(one.source.file, one.source.function.__qualname__): one for one in callees.by_key.values()}
+    seen = set[Location]()
+    while is_of_prelude(place.file) and place not in seen:
+        seen.add(place)
+        callee = by_name.get((place.file, place.function))
+        place = (callee and callee.called_from) or place
+    return place
 
 
 def _check_number(failures: Failures, main: Callee) -> None:

@@ -12,8 +12,14 @@ from __future__ import annotations
 
 import builtins
 import itertools
+import types
 from collections.abc import Callable, Mapping
 from typing import Any, Final
+
+
+def is_of_iterators(code: types.CodeType) -> bool:
+    """Whether code is that of a method of these classes."""
+    return code.co_filename == __file__
 
 
 class Iterator:
@@ -79,6 +85,17 @@ class Both(Iterator):
         return item, self.right.__next__()
 
 
+class Pairs(Iterator):
+    """``zip(items, items)`` of an iterator."""
+
+    def __init__(self, items: Any) -> None:
+        self.inner = items
+
+    def __next__(self) -> Any:
+        item = self.inner.__next__()
+        return item, self.inner.__next__()
+
+
 class Numbers(Iterator):
     """``itertools.count(start, step)``."""
 
@@ -107,6 +124,48 @@ class Again(Iterator):
         return item
 
 
+class Mapped(Iterator):
+    """``map(function, items)``."""
+
+    def __init__(self, function: Any, items: Any) -> None:
+        self.function = function
+        self.inner = items
+
+    def __next__(self) -> Any:
+        return self.function(self.inner.__next__())
+
+
+class Chosen(Iterator):
+    """``filter(function, items)``."""
+
+    def __init__(self, function: Any, items: Any) -> None:
+        self.function = function
+        self.inner = items
+
+    def __next__(self) -> Any:
+        item = self.inner.__next__()
+        while not self.function(item):
+            item = self.inner.__next__()
+        return item
+
+
+class Drawn(Mapped):
+    """``(function(item) for item in items)``, which ends where the function raises."""
+
+    def __init__(self, function: Any, items: Any) -> None:
+        self.function = function
+        self.inner = items
+        self.is_at_end = False
+
+    def __next__(self) -> Any:
+        if self.is_at_end:
+            raise StopIteration
+        self.is_at_end = True
+        item = self.function(self.inner.__next__())
+        self.is_at_end = False
+        return item
+
+
 def iter_of(items: Any, /) -> Any:
     if hasattr(items, "__next__"):
         return items.__iter__()
@@ -129,6 +188,24 @@ def zip_of(left: Any, right: Any, /) -> Any:
     return Both(iter_of(left), iter_of(right))
 
 
+def map_of(function: Any, iterable: Any, /) -> Any:
+    return Mapped(function, iter_of(iterable))
+
+
+def filter_of(function: Any, iterable: Any, /) -> Any:
+    return Chosen(function, iter_of(iterable))
+
+
+def generator_of(function: Any, iterable: Any, /) -> Any:
+    return Drawn(function, iter_of(iterable))
+
+
+def pairs_of(items: Any, /) -> Any:
+    if hasattr(items, "__next__"):
+        return Pairs(items)
+    return zip_of(items, items)
+
+
 def count_of(start: Any = 0, step: Any = 1) -> Any:
     return Numbers(start, step)
 
@@ -139,7 +216,9 @@ def cycle_of(iterable: Any, /) -> Any:
 
 MAKERS: Final[Mapping[Any, Callable[..., Any]]] = {
     builtins.enumerate: enumerate_of,
+    builtins.filter: filter_of,
     builtins.iter: iter_of,
+    builtins.map: map_of,
     builtins.reversed: reversed_of,
     builtins.zip: zip_of,
     itertools.count: count_of,

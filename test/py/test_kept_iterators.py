@@ -408,12 +408,71 @@ def items_left_out(n):
     return t, next(letters, -1), next(c, -7)
 
 
+def a_factor_that_changes(n):
+    k = 2
+    z = (v * k for v in range(n))
+    k = n
+    return sum(z)
+
+
+def odd_ones_doubled(x):
+    if x % 2:
+        return x * 2
+    return x
+
+
+def several_uses(n):
+    """Of what computes its items by functions, which may branch."""
+    xs, k = [n, 3, 1, 4, 1, n + 2], 2
+    first = (odd_ones_doubled(x) + k for x in xs if x != 4)
+    second = map(odd_ones_doubled, xs)
+    third = filter(lambda x: x > 1, xs)
+    found = [next(first), next(second, 7)]
+    for x in first:
+        if x > 5:
+            break
+        found.append(x)
+    found += list(first) + list(first)
+    found.append(sum(second) + sum(second))
+    found.extend(third)
+    return found, list(third)
+
+
+def raises_at(x, n):
+    if x == n:
+        raise ValueError(x)
+    return x
+
+
+def ends_where_it_raises(n):
+    items, found = (raises_at(x, n) for x in range(4)), []
+    try:
+        for x in items:
+            found.append(x + len(found))
+    except ValueError:
+        found.append(-1)
+    found.extend(items)
+    return found
+
+
+def asked_for_an_item(n):
+    xs = [3, 1, n, 2, 7]
+    it = iter(xs)
+    pairs = iter(range(n + 3))
+    found = 2 in it, 7 not in it, next(it, -1)
+    total = sum(a * b for a, b in zip(pairs, pairs))
+    for a, b in zip(it, it):
+        total += a - b
+    return found, total, any(Countdown(n)), 3 in [*Countdown(n)]
+
+
 PROGRAMS = [
     *(loops_over_objects, an_object_that_begins_anew, functions_that_go_over_objects, parts_of_lists, derived_classes),
     *(an_object_that_catches, an_object_with_an_iterator, an_iterator_made_in_init, the_first_item_and_the_rest),
     *(items_of_a_growing_list, a_loop_that_takes_more, a_parser, letters, pairs_and_numbers, numbers_without_an_end),
     *(functions_of_iterators, a_generator_over_an_iterator, iterators_in_containers, dicts_and_arrays, comprehensions),
     *(in_conditions, exceptions, items_left_out),
+    *(a_factor_that_changes, several_uses, ends_where_it_raises, asked_for_an_item),
 ]
 
 
@@ -439,13 +498,6 @@ def items_of_map(n):
     return sum(z)
 
 
-def a_factor_that_changes(n):
-    k = 2
-    z = (v * k for v in range(n))
-    k = n
-    return sum(z)
-
-
 def an_item_that_changes(n):
     xs = [n, 2, 3]
     z = reversed(xs)
@@ -463,7 +515,7 @@ def in_a_loop(n):
     return t
 
 
-CHANGING = [a_list_that_changes, items_of_map, a_factor_that_changes, an_item_that_changes, in_a_loop]
+CHANGING = [a_list_that_changes, items_of_map, an_item_that_changes, in_a_loop]
 
 
 @pytest.mark.parametrize("program", CHANGING, ids=lambda program: program.__name__)

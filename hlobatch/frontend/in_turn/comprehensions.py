@@ -16,6 +16,7 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
 
 from hlobatch.frontend.nodes import Comprehension, located
 from hlobatch.frontend.scopes import target_names
@@ -51,16 +52,20 @@ def as_loop(node: Comprehension, result: str, fresh: Callable[[str], str], *, gr
     return [*written(empty, node, **parts), *(placed(statement, node) for statement in body)]
 
 
-def with_items(node: ast.Call, items: ast.expr) -> ast.Call:
-    """A call whose first argument is replaced by a list comprehension of its items."""
-    return ast.fix_missing_locations(located(ast.Call(node.func, [listed(items), *node.args[1:]], node.keywords), node))
+_Kind = TypeVar("_Kind", ast.ListComp, ast.GeneratorExp)
 
 
-def listed(items: ast.expr) -> ast.ListComp:
-    """A list comprehension of the items of an iterable."""
+def with_items(node: ast.Call, items: ast.expr, kind: type[ast.ListComp | ast.GeneratorExp]) -> ast.Call:
+    """A call whose first argument is replaced by a comprehension of its items."""
+    given = listed(items, ast.ListComp) if kind is ast.ListComp else listed(items, ast.GeneratorExp)
+    return ast.fix_missing_locations(located(ast.Call(node.func, [given, *node.args[1:]], node.keywords), node))
+
+
+def listed(items: ast.expr, kind: type[_Kind]) -> _Kind:
+    """A comprehension of the items of an iterable."""
     item = "_hb_item"
     generator = ast.comprehension(ast.Name(item, ast.Store()), items, [], 0)
-    return ast.fix_missing_locations(located(ast.ListComp(ast.Name(item, ast.Load()), [generator]), items))
+    return ast.fix_missing_locations(located(kind(ast.Name(item, ast.Load()), [generator]), items))
 
 
 def loops_of(node: Comprehension, fresh: Callable[[str], str]) -> tuple[list[_Loop], dict[str, str]]:

@@ -23,17 +23,19 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from hlobatch.analysis.mutation import has_changed
+from hlobatch.analysis.overloads import Overloaded
 from hlobatch.analysis.reach import parts
+from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.following import is_generator
+from hlobatch.frontend.nested import OfItems
 from hlobatch.frontend.nodes import located, walk, with_fields
-from hlobatch.frontend.own_methods import own_method
-from hlobatch.frontend.scopes import TEMPORARY, root_of, stored_names, with_parts
+from hlobatch.frontend.own_methods import NEXT, own_method
+from hlobatch.frontend.scopes import TEMPORARY, assigned_in_expressions, root_of, stored_names, with_parts
 from hlobatch.frontend.written import written
-from hlobatch.prelude.in_turn import MAKERS
+from hlobatch.prelude.in_turn import MAKERS, filter_of, generator_of, pairs_of
 from hlobatch.values.facts import Learned, Site
 from hlobatch.values.lane_failures import in_trial
 
-NEXT: Final = "__next__"
 _PLACES: Final = (ast.Name, ast.Attribute, ast.Subscript)
 
 
@@ -67,6 +69,28 @@ def check_iterated(site: Site, value: Any) -> None:
     has_changed(known)  # undoes the changes, which the loop's own call makes
     if own_method(given, NEXT) is not None:
         raise Learned(site, GivesInTurn(given is value))
+
+
+def check_part(site: Site, value: Any, is_known: bool) -> Any:
+    """A part of what a loop goes over, as that of a ``zip``, where the body may change what it is made of.
+
+    Args:
+        site: The place of calls of ``__next__`` in the function.
+        value: The part.
+        is_known: Whether the loop is known to go over an object with a method ``__next__`` of the user's.
+
+    Raises:
+        Learned: It is such an object, or gives one.
+        UnsupportedSyntaxError: That is known, and it cannot be one.
+    """
+    own = own_method(value, "__iter__")
+    if own is None or is_generator(own) or own_method(value, NEXT) is None:
+        return value
+    error = UnsupportedSyntaxError(
+        f"a loop goes over a {type(value).__name__!r} beside others, and its body may change what its `__next__` reads",
+        help="go over the others, and call `next` for it in the body.",
+    )
+    raise error if is_known else Learned(site, Overloaded(error))
 
 
 def is_next(node: ast.AST, static_value: Callable[[ast.expr], Any]) -> bool:
@@ -138,20 +162,42 @@ def _edge(node: ast.expr, *, at_end: bool) -> ast.expr:
 
 
 def made(value: ast.expr, static_value: Callable[[ast.expr], Any], constant: Callable[[Any], ast.expr]) -> ast.expr:
-    """A call of Python's that makes an iterator as one that makes an object of ``prelude/in_turn.py``, if it can be.
+    """An expression that makes one of Python's iterators as one that makes an object of ``prelude/in_turn.py``.
 
     Args:
-        value: The call; any other expression is returned unchanged.
+        value: The expression; any other one is returned unchanged, and so is one that no object stands for.
         static_value: Gives the values of names from outside of the function.
         constant: Gives an expression for a Python object.
     """
-    if not isinstance(value, ast.Call) or any(isinstance(part, ast.Starred) for part in value.args):
-        return value
-    function = static_value(value.func)
+    match value:
+        case ast.GeneratorExp(item, [ast.comprehension(ast.Name(name), items, conditions)]) if not _assigns(value):
+            inner = made(items, static_value, constant)
+            for test in conditions:
+                inner = located(ast.Call(located(constant(filter_of), test), [_of_item(name, test), inner], []), test)
+            return located(ast.Call(located(constant(generator_of), item), [_of_item(name, item), inner], []), value)
+        case ast.Call(called, arguments) if not any(isinstance(part, ast.Starred) for part in arguments):
+            function: Any = static_value(called)
+        case _:
+            return value
     own = MAKERS.get(function) if isinstance(function, (type, types.BuiltinFunctionType)) else None
-    if own is None or (function is zip and (len(value.args) != 2 or value.keywords)):
+    if own is None or (function in _OF_TWO and (len(value.args) != 2 or value.keywords)):
         return value
-    return located(ast.Call(located(constant(own), value.func), value.args, value.keywords), value)
+    match value.args:
+        case [ast.Name(left), ast.Name(right) as items] if function is zip and left == right:
+            return located(ast.Call(located(constant(pairs_of), value.func), [items], []), value)
+    given = [made(part, static_value, constant) for part in value.args]
+    return located(ast.Call(located(constant(own), value.func), given, value.keywords), value)
+
+
+def _assigns(node: ast.expr) -> bool:
+    """Whether an expression assigns variables of the function by ``:=``."""
+    return any(True for _ in assigned_in_expressions(node))
+
+
+def _of_item(name: str, body: ast.expr) -> OfItems:
+    """A function from an item of this name to the value of an expression."""
+    parameters = ast.arguments([], [located(ast.arg(name), body)], None, [], [], None, [])
+    return located(OfItems(parameters, body), body)
 
 
 def handed_on(
@@ -189,6 +235,8 @@ def _is_one_of(value: Any, functions: Sequence[Any]) -> bool:
 
 _ENDLESS_OR_PLAIN: Final = (iter, itertools.count, itertools.cycle)
 """Functions whose iterators are kept for a call of ``next`` somewhere; those of others mostly for one loop."""
+_OF_TWO: Final = (filter, map, zip)
+"""Functions whose objects are made of two arguments."""
 _OF_PYTHON: Final = (dict, enumerate, filter, frozenset, list, map, reversed, set, tuple, zip)
 
 
@@ -213,7 +261,7 @@ def takes_in_turn(node: ast.AST) -> bool:
     match node:
         case ast.Call(_, [*items]):
             return any(map(_may_be_one, items))
-        case ast.Starred(items):
+        case ast.Starred(items) | ast.Compare(_, [ast.In() | ast.NotIn()], [ast.Name() as items]):
             return _may_be_one(items)
         case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
             return any(_may_be_one(one.iter) for one in node.generators)
@@ -221,9 +269,11 @@ def takes_in_turn(node: ast.AST) -> bool:
 
 
 def _may_be_one(items: ast.expr) -> bool:
-    """Whether an expression is a variable, a part of one, or a call of a function that is none of Python's own."""
+    """Whether an expression is a variable or a part of one, or calls a function of the user's; also inside ``zip``."""
     if isinstance(items, ast.Name) and items.id.startswith(TEMPORARY):
         return False  # the list in which a comprehension collects its items
     if isinstance(items, ast.Call) and isinstance(items.func, ast.Name):
+        if items.func.id in ("enumerate", "zip"):
+            return any(map(_may_be_one, items.args))
         return not hasattr(builtins, items.func.id)
     return isinstance(items, (*_PLACES, ast.Call))

@@ -92,6 +92,8 @@ def as_generator(node: ast.Call, drawn: Any) -> ast.GeneratorExp | None:
     item = located(ast.Name(name, ast.Load()), function)
     target = located(ast.Name(name, ast.Store()), function)
     call = _of_lambda(function, item) or located(ast.Call(function, [item], []), function)
+    if drawn is _filter and isinstance(function, ast.Constant):  # None: the items that are true
+        call = item
     conditions: list[ast.expr] = [] if drawn is _map else [call]
     made = ast.GeneratorExp(call if drawn is _map else item, [ast.comprehension(target, items, conditions, 0)])
     # A place of its own, from the function to the items: facts about calls at the others are not of its loop.

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from hlobatch.diagnostics import UNKNOWN, Location, UnsupportedSyntaxError
-from hlobatch.frontend.changes import changed_by_methods, changes_of
+from hlobatch.frontend.changes import READERS, changed_by_methods, changes_of
 from hlobatch.frontend.nested import Template
 from hlobatch.frontend.nodes import walk, walk_all
 from hlobatch.frontend.scopes import read_names, root_of, stored_names, target_names
@@ -36,8 +36,6 @@ _ONE_BY_ONE: Final = (
 )
 """Python's functions that take an item of an iterable when they are asked for one."""
 _VIEWS: Final = frozenset({"items", "keys", "values"})
-_READERS: Final = frozenset({"copy", "count", "get", "index", "most_common", "total", *_VIEWS})
-"""Methods of containers that change nothing."""
 
 Meaning = Callable[[ast.expr], Any]
 """The object that an expression stands for, or ``MISSING``."""
@@ -133,12 +131,13 @@ def _reads(node: ast.expr, meaning: Meaning, scope: Mapping[str, Template]) -> I
         case ast.GeneratorExp(element, [first, *others]):
             late = [element, *first.ifs, *(part for one in others for part in (one.iter, *one.ifs))]
             own = set(target_names(first.target)).union(*(target_names(one.target) for one in others))
-            yield from ((name, False) for part in late for name in read_names(part) if name not in own)
+            names = (name for part in late for name in read_names(part) if name not in own)
+            yield from ((one, False) for name in names for one in (name, *_captured(name, scope)))
             yield from _reads(first.iter, meaning, scope)
         case ast.Lambda():
-            yield from ((name, False) for name in read_names(node))
+            yield from ((one, False) for name in read_names(node) for one in (name, *_captured(name, scope)))
         case ast.Name(name) if name in scope:
-            yield from ((one, False) for one in scope[name].captured)
+            yield from ((one, False) for one in _captured(name, scope))
         case ast.Call(ast.Attribute(value, method), []) if method in _VIEWS:
             yield from _reads(value, meaning, scope)
         case ast.Call(_, arguments, keywords) if _goes_one_by_one(node, meaning):
@@ -158,12 +157,17 @@ def _reads(node: ast.expr, meaning: Meaning, scope: Mapping[str, Template]) -> I
             yield from [(root.id, True)] if isinstance(root, ast.Name) else []
 
 
+def _captured(name: str, scope: Mapping[str, Template]) -> tuple[str, ...]:
+    """The variables that a function defined around the loop reads, given its name."""
+    return scope[name].captured if name in scope else ()
+
+
 def _changed(loop: ast.For, names: Iterable[str]) -> set[str]:
     """Those of the names whose values the body changes in place."""
     changed = {*changes_of(loop.body), *changed_by_methods(loop.body)}
     for part in walk_all(loop.body):
         match part:
-            case ast.Call(ast.Attribute(ast.Name(name), method)) if method not in _READERS:
+            case ast.Call(ast.Attribute(ast.Name(name), method)) if method not in READERS:
                 changed.add(name)
     return changed.intersection(names)
 

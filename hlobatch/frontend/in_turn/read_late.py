@@ -12,19 +12,17 @@ Lanes compute the items of such an iterator where it is made.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
-from typing import Any, Final
+from collections.abc import Mapping
 
-import numpy as np
-
-from hlobatch.frontend.changes import CHANGING, HARMLESS
+from hlobatch.frontend.changes import changed_by
+from hlobatch.frontend.nested import Template
 from hlobatch.frontend.nodes import walk
-from hlobatch.frontend.scopes import places_in, read_names, root_of
+from hlobatch.frontend.scopes import read_names, root_of
 from hlobatch.frontend.straight_line import StraightLineLowering
 
 
 def change_before_use(
-    name: str, statement: ast.Assign | ast.AnnAssign, lowering: StraightLineLowering
+    name: str, statement: ast.Assign | ast.AnnAssign, lowering: StraightLineLowering, *, is_object: bool
 ) -> tuple[str, ast.AST] | None:
     """A change of what an iterator reads, between the statement that keeps it in a variable and the code that uses it.
 
@@ -32,13 +30,16 @@ def change_before_use(
         name: The variable.
         statement: The statement, whose value makes the iterator.
         lowering: The lowering of the function around the statement.
+        is_object: Whether the iterator is an object that refers to the containers that it goes over.
 
     Returns:
         The variable that changes, and the code that changes it; None if there is no such code.
     """
     value, function = statement.value, lowering.source.node
     assert value is not None
-    read, late = frozenset(read_names(value)), _read_late(value)
+    scope = lowering.scope
+    late = _read_late(value).union(*(scope[name].captured for name in read_names(value) if name in scope))
+    read = late if is_object else late.union(read_names(value))
     begin, loops = _end_of(statement), [part for part in walk(function) if isinstance(part, (ast.For, ast.While))]
     loops = [loop for loop in loops if _place_of(loop) > begin]
     uses = [part for part in walk(function) if isinstance(part, ast.Name) and part.id == name]
@@ -50,14 +51,27 @@ def change_before_use(
     for part in walk(function):
         if not isinstance(part, (ast.stmt, ast.expr)) or not begin < _place_of(part) < end:
             continue
-        changes = {
-            root.id for root in map(root_of, _changed_by(part, lowering.static_value)) if isinstance(root, ast.Name)
-        } & read
+        changed = [root_of(value) for value in changed_by(part, lowering.static_value)]
+        if isinstance(part, ast.Name) and part.id in scope:  # it may be called
+            changed += [
+                root_of(value)
+                for inner in _inside(part.id, scope)
+                for value in changed_by(inner, lowering.static_value)
+            ]
+            changed += [ast.Name(name) for name in scope[part.id].bound]
+        changes = {root.id for root in changed if isinstance(root, ast.Name)} & read
         if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store) and part.id in late:
             changes = changes | {part.id}
         if changes:
             return min(changes), part
     return None
+
+
+def _inside(name: str, scope: Mapping[str, Template]) -> list[ast.AST]:
+    """The code of a function that is defined inside, and of those that it may call."""
+    seen = scope[name]
+    names = {name, *(part.id for part in walk(seen.source.node) if isinstance(part, ast.Name))} & scope.keys()
+    return [part for one in names for part in walk(scope[one].source.node)]
 
 
 def _read_late(value: ast.expr) -> frozenset[str]:
@@ -68,39 +82,6 @@ def _read_late(value: ast.expr) -> frozenset[str]:
         return frozenset(n for n in read_names(value) if n not in first or often.count(n) > 1)
     parts = [part for part in walk(value) if isinstance(part, (ast.Lambda, ast.GeneratorExp))]
     return frozenset(name for part in parts for name in read_names(part))
-
-
-def _changed_by(node: ast.AST, static_value: Callable[[ast.expr], Any]) -> list[ast.expr]:
-    """The values that a statement or an expression may change in place."""
-    match node:
-        case ast.Assign(targets) | ast.Delete(targets):
-            return [part.value for target in targets for part in places_in(target)]
-        case ast.AugAssign(target):
-            return [target]
-        case ast.Call(function, arguments):
-            if _is_pure(static_value(function)):
-                return []
-            changes_own = isinstance(function, ast.Attribute) and function.attr not in _READERS
-            return [*arguments, *([root_of(function)] if changes_own else [])]
-    return []
-
-
-def _is_pure(function: Any) -> bool:
-    """Whether a function changes none of its arguments, as far as is known."""
-    return getattr(function, "__module__", None) in _PURE or any(function is known for known in HARMLESS)
-
-
-_CHANGES: Final = frozenset({"add", "byteswap", "discard", "fill", "partition", "put", "resize", "sort"})
-"""Methods that change a container or an array in place, beside those that ``changes.py`` knows."""
-_READERS: Final = frozenset(
-    name
-    for kind in (dict, list, set, str, tuple, np.ndarray)
-    for name in dir(kind)
-    if name not in CHANGING | _CHANGES and not name.endswith("_update")
-)
-"""Methods of Python's containers and of arrays that change nothing."""
-_PURE: Final = ("functools", "itertools", "math", "operator")
-"""Modules whose functions change none of their arguments."""
 
 
 def _place_of(node: ast.stmt | ast.expr) -> tuple[int, int]:

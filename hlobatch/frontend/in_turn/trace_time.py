@@ -14,10 +14,9 @@ import ast
 from typing import Any, Final
 
 from hlobatch.diagnostics import UnsupportedSyntaxError
-from hlobatch.frontend.changes import is_change
 from hlobatch.frontend.in_turn.comprehensions import as_loop, renamed
 from hlobatch.frontend.in_turn.counts import is_count
-from hlobatch.frontend.in_turn.kept_iterators import NEXT, takes_in_turn
+from hlobatch.frontend.in_turn.moments import Moment, effects_of, moment
 from hlobatch.frontend.in_turn.read_to_the_end import place_of, read_to_their_ends
 from hlobatch.frontend.in_turn.reductions import Looped, arguments_of, as_reduction, has_many, reducer
 from hlobatch.frontend.library import is_built_in
@@ -29,12 +28,6 @@ from hlobatch.values.facts import GoesOver, Site
 
 _END_EARLY: Final = ("any", "all", "next")
 """Reducers that leave the items behind the one that decides."""
-_CHANGES: Final = frozenset({"add", "discard", "extendleft", "move_to_end", "rotate", "sort"})
-"""Methods that change a container in place, beside those that ``changes.py`` knows."""
-
-
-def _may_change(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGES
 
 
 class TraceTimeLowering:
@@ -50,12 +43,13 @@ class TraceTimeLowering:
         assigns = frozenset(assigned_in_expressions(items))
         if name is None or given is None or any(not assigns.isdisjoint(read_names(part)) for part in given.values()):
             return self.function.with_simple_children(node)
+        if isinstance(items, ast.ListComp) and any(effects_of(part, self.function).show for part in given.values()):
+            return self.function.with_simple_children(node)  # all items are made before a key is computed
         site = self.function.site(items)
-        draws = any(isinstance(part, ast.Call) and self.function.draws(part) for part in ast.walk(items))
-        calls = draws or self.calls_in(items) or self._shows_which_are_made(items, ends_early=name in _END_EARLY)
+        made = moment(effects_of(items, self.function), in_turn=False, ends_early=name in _END_EARLY)
         differs = self.function.callees.facts.of(Looped, site) is not None
         is_many = any(self._goes_over_many(generator.iter) for generator in items.generators)
-        if not calls and not differs and not is_many and not assigns:
+        if made is Moment.AT_ONCE and not differs and not is_many and not assigns:
             return self.function.with_simple_children(self._with_known_ranges(node, items, site))
         if differs and name in ("any", "all"):
             items = self._in_any_order(items)
@@ -70,7 +64,8 @@ class TraceTimeLowering:
         """``x in (f(y) for y in ys)``: a loop that ends at the first equal item, if the program makes a call in it."""
         [items], [operator] = node.comparators, node.ops
         assert isinstance(items, ast.GeneratorExp)
-        if not self.calls_in(items) or any(assigned_in_expressions(items)):
+        made = moment(effects_of(items, self.function), in_turn=False, ends_early=True)
+        if made is Moment.AT_ONCE or any(assigned_in_expressions(items)):
             return self.function.with_simple_children(node)
         value = load(self.function.as_variable(self.function.simple(node.left), node.left), node.left)
         is_equal = located(ast.Compare(value, [ast.Eq()], [items.elt]), items.elt)
@@ -78,51 +73,6 @@ class TraceTimeLowering:
         found = self.function.temporary()
         self.function.statements(as_reduction("any", equal, {}, found, self.function.temporary, may_be_empty=True))
         return helper("__hb_not", [load(found, node)], node) if isinstance(operator, ast.NotIn) else load(found, node)
-
-    def calls_in(self, node: ast.expr) -> bool:
-        """Whether the program makes a call for a part of an expression."""
-        return any(self._calls(part) for part in ast.walk(node))
-
-    def _calls(self, node: ast.AST) -> bool:
-        """Whether the program makes a call for an expression: of a function of its, or of a method of an operator."""
-        if isinstance(node, ast.Call) and self.function.called(node):
-            return True
-        if self._goes_in_turn(node):
-            return True
-        return isinstance(node, ast.expr) and self.function.implicit_call(node) is not None
-
-    def _shows_which_are_made(self, node: ast.expr, *, ends_early: bool = False) -> bool:
-        """Whether a comprehension changes an object in place, by code that may not run for each of its items.
-
-        Straight-line code makes all items, computes both sides of a condition, and leaves out what is not wanted.
-
-        Args:
-            node: The comprehension.
-            ends_early: Whether items behind the one that decides are not made.
-        """
-        assert isinstance(node, Comprehension)
-        conditions = (ast.IfExp, ast.BoolOp)
-        if not ends_early and not any(
-            (isinstance(part, ast.comprehension) and part.ifs) or isinstance(part, conditions)
-            for part in ast.walk(node)
-        ):
-            return False
-        return self.changes(node)
-
-    def changes(self, node: ast.expr) -> bool:
-        """Whether code, or a function that it contains, changes an object in place."""
-        inner = [self.function.scope.get(part.id) for part in ast.walk(node) if isinstance(part, ast.Name)]
-        functions = [template for template in inner if template is not None]
-        code = [node, *(template.source.node for template in functions)]
-        return (
-            self.function.changes(node)
-            or any(template.changed for template in functions)
-            or any(is_change(part) or _may_change(part) for one in code for part in ast.walk(one))
-        )
-
-    def _goes_in_turn(self, node: ast.AST) -> bool:
-        """Whether a comprehension goes over a variable that may hold an object with a method ``__next__``."""
-        return isinstance(node, Comprehension) and takes_in_turn(node) and self.function.is_overloaded((NEXT,), node)
 
     def _with_known_ranges(self, node: ast.Call, items: ast.GeneratorExp | ast.ListComp, site: Site) -> ast.Call:
         """A call on a comprehension, in which ranges whose bounds differ between lanes tell that it must be a loop."""
@@ -196,19 +146,11 @@ class TraceTimeLowering:
         if any(assigned_in_expressions(node)):
             return self._assigning(node)
         grows = isinstance(node, ast.DictComp) and any(generator.ifs for generator in node.generators)
-        for child in ast.walk(node):
-            if self.function.prints(child) and not isinstance(node, ast.Lambda):
-                return self._written_out(node, grows=grows)
-            if isinstance(child, ast.Call) and self.function.draws(child) and not isinstance(node, ast.Lambda):
-                return self._written_out(node, grows=True)
-            if self._goes_in_turn(child) and not isinstance(node, ast.Lambda):
-                return self._written_out(node, grows=True)
-            if self._calls(child):
-                if isinstance(node, ast.Lambda):
-                    return self.function.closure_of(node)
-                return self._written_out(node, grows=grows)
-        if not isinstance(node, ast.Lambda) and self._shows_which_are_made(node):
-            return self._written_out(node, grows=grows)
+        effects = effects_of(node, self.function)
+        if isinstance(node, ast.Lambda) and effects.calls:
+            return self.function.closure_of(node)
+        if not isinstance(node, ast.Lambda) and moment(effects, in_turn=False) is Moment.BY_A_LOOP:
+            return self._written_out(node, grows=grows or effects.draws)
         if not isinstance(node, ast.Lambda) and self.function.callees.facts.has(GoesOver):
             node, site = self._with_rows_computed(node), self.function.site(node)
             if self.function.callees.facts.of(Looped, site) is not None:
@@ -268,7 +210,7 @@ class TraceTimeLowering:
 
     def _check_read_to_its_end(self, node: ast.expr) -> None:
         """Refuse a generator expression whose items have effects, if Python may not make all, as in a ``zip``."""
-        if not isinstance(node, ast.GeneratorExp) or not self.changes(node):
+        if not isinstance(node, ast.GeneratorExp) or not effects_of(node, self.function).changes:
             return
         if place_of(node) not in read_to_their_ends(self.function.source.node, self.function.static_value):
             raise UnsupportedSyntaxError(

@@ -13,19 +13,14 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.callees import static_value
+from hlobatch.frontend.in_turn.reads import MAKERS
 from hlobatch.frontend.nodes import walk
 from hlobatch.frontend.source import Source
 from hlobatch.ir.value import Collection
-
-_MAKERS: Final = (enumerate, filter, iter, map, reversed, zip)
-_LATER: Final = (ast.Lambda, ast.FunctionDef)
-_ENDS: Final = (ast.Return, ast.Raise, ast.Break, ast.Continue)
-_OFTEN: Final = 2
 
 
 def is_iterator(value: Any, source: Source, local: frozenset[str]) -> bool:
@@ -33,7 +28,7 @@ def is_iterator(value: Any, source: Source, local: frozenset[str]) -> bool:
     if not isinstance(value, ast.Call):
         return isinstance(value, ast.GeneratorExp)
     made = static_value(value.func, source, local)
-    return any(made is maker for maker in _MAKERS) or getattr(made, "__module__", None) == itertools.__name__
+    return any(made is maker for maker in MAKERS) or getattr(made, "__module__", None) == itertools.__name__
 
 
 def once(items: Any, name: str) -> Any:
@@ -62,87 +57,16 @@ def iterators_kept(value: ast.expr, source: Source, local: frozenset[str]) -> li
     return []
 
 
+def is_always_one(name: str, source: Source, local: frozenset[str]) -> bool:
+    """Whether a variable is given iterators of Python's, and nothing else."""
+    parts = walk(source.node)
+    stores = sum(isinstance(part, ast.Name) and part.id == name and isinstance(part.ctx, ast.Store) for part in parts)
+    return 0 < stores == sum(_gives(part, name, source, local) for part in parts)
+
+
 def _gives(node: ast.AST, name: str, source: Source, local: frozenset[str]) -> bool:
     """Whether a statement assigns an iterator to a variable."""
     match node:
         case ast.Assign([ast.Name(target)], value) | ast.AnnAssign(ast.Name(target), _, value):
             return target == name and is_iterator(value, source, local)
     return False
-
-
-def is_used_again(name: str, statement: ast.stmt, function: ast.AST) -> bool:
-    """Whether code may read a variable twice after a statement of a function assigns it, or ask for its truth."""
-    return _after(name, statement, function) >= _OFTEN
-
-
-def is_read_again(name: str, function: ast.FunctionDef) -> bool:
-    """Whether a function may read a parameter twice, or ask for its truth."""
-    return _in_order(name, function.body) >= _OFTEN
-
-
-def _after(name: str, statement: ast.stmt, function: ast.AST) -> int:
-    """The most reads of a variable on a path from a statement."""
-    for block in _blocks(function):
-        for at, inner in enumerate(block):
-            if inner is statement:
-                return _in_order(name, block[at + 1 :])
-            if any(part is statement for part in ast.walk(inner)):
-                within = _after(name, statement, inner)
-                again = _in_order(name, [inner]) if isinstance(inner, (ast.For, ast.While)) else 0
-                return within + again + _in_order(name, block[at + 1 :])
-    return 0
-
-
-def _blocks(node: ast.AST) -> list[list[ast.stmt]]:
-    """The lists of statements in a statement."""
-    fields = [value for _, value in ast.iter_fields(node) if isinstance(value, list)]
-    parts = [part for value in fields for part in value if isinstance(part, (ast.ExceptHandler, ast.match_case))]
-    own = [value for value in fields if value and isinstance(value[0], ast.stmt)]
-    return [*own, *(block for part in parts for block in _blocks(part))]
-
-
-def _in_order(name: str, statements: Sequence[ast.stmt]) -> int:
-    """The most reads of a variable on a path through statements, as long as none of them assigns it."""
-    for at, statement in enumerate(statements):
-        rest = statements[at + 1 :]
-        match statement:
-            case ast.If(test, body, otherwise):
-                sides = ([*side, *([] if side and isinstance(side[-1], _ENDS) else rest)] for side in (body, otherwise))
-                found = _tested(name, test) + max(_in_order(name, side) for side in sides)
-            case ast.Assign([ast.Name(target)], value) if target == name:
-                found = _read(name, value)
-            case _:
-                found = _read(name, statement) + _in_order(name, rest)
-        return found
-    return 0
-
-
-def _read(name: str, node: ast.AST) -> int:
-    """The most reads of a variable while a node runs once."""
-    match node:
-        case ast.Name(read, ast.Load()):
-            return int(read == name)
-        case ast.For(_, items, body, otherwise):
-            return _read(name, items) + _OFTEN * _in_order(name, body) + _in_order(name, otherwise)
-        case ast.While(test, body, otherwise):
-            return _OFTEN * (_tested(name, test) + _in_order(name, body)) + _in_order(name, otherwise)
-        case ast.IfExp(test, body, otherwise):
-            return _tested(name, test) + max(_read(name, body), _read(name, otherwise))
-        case ast.BoolOp(_, values):
-            return sum(_tested(name, value) for value in values)
-        case ast.UnaryOp(ast.Not(), operand):
-            return _tested(name, operand)
-        case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
-            first = _read(name, node.generators[0].iter)
-            return first + _OFTEN * (sum(_read(name, part) for part in ast.iter_child_nodes(node)) - first)
-    inside = [_in_order(name, block) for block in _blocks(node)]
-    others = [
-        part for part in ast.iter_child_nodes(node) if isinstance(part, (ast.expr, ast.comprehension, ast.keyword))
-    ]
-    times = _OFTEN if isinstance(node, _LATER) else 1
-    return times * (sum(inside) + sum(_read(name, part) for part in others))
-
-
-def _tested(name: str, test: ast.expr) -> int:
-    """The reads of a variable in a condition; a truth value of the variable counts as several."""
-    return _OFTEN if isinstance(test, ast.Name) and test.id == name else _read(name, test)

@@ -6,7 +6,7 @@ import ast
 import copy
 import types
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from hlobatch.frontend.nodes import located
@@ -42,6 +42,33 @@ def recompiled(node: ast.FunctionDef, body: Sequence[ast.stmt], plain: types.Cod
     made: types.CodeType = namespace[_FACTORY](*(None for _ in parameters)).__code__
     # Line numbers are relative to the line of `def`, not of the decorators.
     return _named(made, plain.co_qualname).replace(co_name=plain.co_name)
+
+
+def compiled(node: ast.Lambda, names: Iterable[str], plain: types.CodeType, file: str) -> types.CodeType:
+    """The code of a lambda that stands for other code of the user's.
+
+    Args:
+        node: The lambda, located in the same file.
+        names: The variables of the function around it, which it may close over.
+        plain: The code of that function, after which the new code is named.
+        file: The path of the file.
+    """
+    parameters = [ast.arg(name) for name in sorted({*names, *plain.co_freevars})]
+    arguments = ast.arguments(posonlyargs=[], args=parameters, kwonlyargs=[], kw_defaults=[], defaults=[])
+    factory = copy.copy(ast.parse(f"def {_FACTORY}(): return None").body[0])
+    assert isinstance(factory, ast.FunctionDef)
+    factory.args, factory.body = arguments, [ast.Return(copy.deepcopy(node))]
+    module = ast.fix_missing_locations(ast.Module([factory], type_ignores=[]))
+    with ONE_AT_A_TIME, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        [around] = (one for one in compile(module, file, "exec", dont_inherit=True).co_consts if _is_code(one))
+    [code] = (one for one in around.co_consts if _is_code(one))
+    made: types.CodeType = code.replace(co_qualname=f"{plain.co_qualname}.<locals>.<lambda>")
+    return made
+
+
+def _is_code(constant: Any) -> bool:
+    return isinstance(constant, types.CodeType)
 
 
 def _named(code: types.CodeType, name: str) -> types.CodeType:
