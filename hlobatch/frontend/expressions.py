@@ -69,7 +69,7 @@ _GO_OVER: Final = (
     collections.Counter,
 )
 """Functions that go over their first argument once, at once."""
-_TAKE_ITEMS: Final = frozenset({"extend", "extendleft", "update"})
+_TAKE_ITEMS: Final = frozenset({"difference_update", "extend", "extendleft", "join", "union", "update"})
 """Methods that do so."""
 
 
@@ -551,9 +551,9 @@ class ExpressionLowering(WholeLowering):
         return node if items is None else located(ast.Starred(items, node.ctx), node)
 
     def as_list(self, items: ast.expr) -> ast.ListComp | None:
-        """``map`` or ``filter`` with a function that the program calls, as a list comprehension; else None."""
-        found = self.as_generator(items)
-        return None if found is None else located(ast.ListComp(found.elt, found.generators), found)
+        """A generator expression, or ``map`` and ``filter`` whose function the program calls, as a list; else None."""
+        found = items if isinstance(items, ast.GeneratorExp) else self.as_generator(items)
+        return None if found is None else _at_once(found)
 
     def as_generator(self, items: ast.expr) -> ast.GeneratorExp | None:
         """``map`` or ``filter`` with a function that the program calls, as a generator expression; else None."""
@@ -614,6 +614,11 @@ class ExpressionLowering(WholeLowering):
     def call(self, node: ast.Call, called: Called, result: str) -> str:
         """Emit a call of a function of the program; returns the name of the variable that receives its result."""
         return CallLowering(self).lower(self._with_items(node), called, result)
+
+
+def _at_once(items: ast.GeneratorExp) -> ast.ListComp:
+    """A list of the items of a generator expression."""
+    return located(ast.ListComp(items.elt, items.generators), items)
 
 
 def _returned(node: ast.FunctionDef) -> ast.expr | None:

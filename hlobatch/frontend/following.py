@@ -39,6 +39,7 @@ from hlobatch.frontend.library import changes_around, check_grows, refusal_to_ch
 from hlobatch.frontend.nested import Closure, Partial, Template, closure_in
 from hlobatch.frontend.starred import is_spread, received, refusal
 from hlobatch.frontend.traced_functions import as_meant
+from hlobatch.ir.walk import around
 from hlobatch.prelude import is_of_prelude, standing_for
 from hlobatch.prelude.bases import Content
 from hlobatch.prelude.builtins import sorted_by_ranks
@@ -282,6 +283,8 @@ def _held_by(function: Any) -> Any:
     """The values that a function has beside its arguments."""
     if isinstance(function, functools.partial):
         return function.args, function.keywords, _held_by(function.func)
+    if isinstance(function, types.FunctionType):
+        return tuple(around(function).values())
     return function.values if isinstance(function, Closure) else getattr(function, "__self__", None)
 
 
@@ -373,7 +376,18 @@ def _traced_call(site: Site, target: Calls, function: Any, args: tuple[Any, ...]
         raise _followed(site, target, function)  # the chosen item has to change, too
     if isinstance(function, types.MethodType) and count_of_failures() > failures:
         raise _followed(site, target, function)  # the object may be half changed when it fails
+    if isinstance(result, _LAZY_OF_PYTHON):
+        known = seen_by((*args, *kwargs.values(), _held_by(function)))
+        with _undone(known, lambda: _followed(site, target, function)):
+            collections.deque(finite(result), maxlen=0)  # makes each item
+            if has_changed(known):
+                raise _followed(site, target, function)  # each item is to be made as it is used
+            result = as_meant(function, (args, kwargs))(*args, **kwargs)
     return result
+
+
+_LAZY_OF_PYTHON: Final = (map, filter, zip, enumerate, types.GeneratorType)
+"""Iterators that make their items as they are used, by code of the user's."""
 
 
 def _followed(site: Site, target: Calls, function: Any) -> Learned | UnsupportedSyntaxError:

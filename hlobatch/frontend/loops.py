@@ -424,8 +424,10 @@ class ForLowering:
         return helper("__hb_iterated", [site, value, turns], node)
 
     def _checked_part(self, value: ast.expr, node: ast.expr) -> ast.expr:
-        """The expression of a part of the iterable, of which tracing finds out whether it takes turns with the body."""
-        if not isinstance(node, ast.Call) or not takes_turns(self.lowering, self.node, node):
+        """The expression of a part of the iterable, of which tracing finds out whether its items are made in turn."""
+        leaves = any(isinstance(part, (ast.Break, ast.Return)) for part in walk_all(self.node.body))
+        is_beside = self._called(self.node.iter) is zip  # which ends with the shortest
+        if not isinstance(node, ast.Call) or not (leaves or is_beside or takes_turns(self.lowering, self.node, node)):
             return value
         site = self.lowering.constant(of_operations(self.lowering.location(node), NEXT))
         is_known = self._constant(self.lowering.is_overloaded((NEXT,), node))

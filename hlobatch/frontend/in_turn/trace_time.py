@@ -16,6 +16,7 @@ from typing import Any, Final
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.in_turn.comprehensions import as_loop, renamed
 from hlobatch.frontend.in_turn.counts import is_count
+from hlobatch.frontend.in_turn.kept_iterators import made
 from hlobatch.frontend.in_turn.moments import Moment, effects_of, moment
 from hlobatch.frontend.in_turn.read_to_the_end import place_of, read_to_their_ends
 from hlobatch.frontend.in_turn.reductions import Looped, arguments_of, as_reduction, has_many, reducer
@@ -46,10 +47,10 @@ class TraceTimeLowering:
         if isinstance(items, ast.ListComp) and any(effects_of(part, self.function).show for part in given.values()):
             return self.function.with_simple_children(node)  # all items are made before a key is computed
         site = self.function.site(items)
-        made = moment(effects_of(items, self.function), in_turn=False, ends_early=name in _END_EARLY)
+        when = moment(effects_of(items, self.function), in_turn=False, ends_early=name in _END_EARLY)
         differs = self.function.callees.facts.of(Looped, site) is not None
         is_many = any(self._goes_over_many(generator.iter) for generator in items.generators)
-        if made is Moment.AT_ONCE and not differs and not is_many and not assigns:
+        if when is Moment.AT_ONCE and not differs and not is_many and not assigns:
             return self.function.with_simple_children(self._with_known_ranges(node, items, site))
         if differs and name in ("any", "all"):
             items = self._in_any_order(items)
@@ -64,8 +65,8 @@ class TraceTimeLowering:
         """``x in (f(y) for y in ys)``: a loop that ends at the first equal item, if the program makes a call in it."""
         [items], [operator] = node.comparators, node.ops
         assert isinstance(items, ast.GeneratorExp)
-        made = moment(effects_of(items, self.function), in_turn=False, ends_early=True)
-        if made is Moment.AT_ONCE or any(assigned_in_expressions(items)):
+        when = moment(effects_of(items, self.function), in_turn=False, ends_early=True)
+        if when is Moment.AT_ONCE or any(assigned_in_expressions(items)):
             return self.function.with_simple_children(node)
         value = load(self.function.as_variable(self.function.simple(node.left), node.left), node.left)
         is_equal = located(ast.Compare(value, [ast.Eq()], [items.elt]), items.elt)
@@ -149,6 +150,12 @@ class TraceTimeLowering:
         effects = effects_of(node, self.function)
         if isinstance(node, ast.Lambda) and effects.calls:
             return self.function.closure_of(node)
+        if (
+            isinstance(node, ast.GeneratorExp)
+            and effects.show
+            and self.function.site(node) not in self.function.used_up
+        ):
+            return self._kept(node)
         if not isinstance(node, ast.Lambda) and moment(effects, in_turn=False) is Moment.BY_A_LOOP:
             return self._written_out(node, grows=grows or effects.draws)
         if not isinstance(node, ast.Lambda) and self.function.callees.facts.has(GoesOver):
@@ -166,6 +173,17 @@ class TraceTimeLowering:
         }
         self.function.kept_functions.update(kept.values())
         return renamed(node, kept)
+
+    def _kept(self, node: ast.GeneratorExp) -> ast.expr:
+        """A generator expression for code that may not use all items at once, as an object of which it takes items."""
+        own = made(node, self.function.static_value, self.function.constant)
+        if own is node:
+            raise UnsupportedSyntaxError(
+                "this makes its items as they are used, which shows, and they may not be used at once",
+                self.function.location(node),
+                help="make it a list, as in `[… for …]`, if all items are meant; or write a `for`.",
+            )
+        return self.function.simple(own)
 
     def _in_any_order(self, node: Any) -> Any:
         """A comprehension whose result does not depend on the order of its items, so that it may go over a set.
