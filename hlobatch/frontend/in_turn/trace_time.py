@@ -16,7 +16,6 @@ from typing import Any, Final
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.in_turn.comprehensions import as_loop, renamed
 from hlobatch.frontend.in_turn.counts import is_count
-from hlobatch.frontend.in_turn.kept_iterators import made
 from hlobatch.frontend.in_turn.moments import Moment, effects_of, moment
 from hlobatch.frontend.in_turn.read_to_the_end import place_of, read_to_their_ends
 from hlobatch.frontend.in_turn.reductions import Looped, arguments_of, as_reduction, has_many, reducer
@@ -150,13 +149,13 @@ class TraceTimeLowering:
         effects = effects_of(node, self.function)
         if isinstance(node, ast.Lambda) and effects.calls:
             return self.function.closure_of(node)
-        if (
-            isinstance(node, ast.GeneratorExp)
-            and effects.show
-            and self.function.site(node) not in self.function.used_up
-        ):
-            return self._kept(node)
         if not isinstance(node, ast.Lambda) and moment(effects, in_turn=False) is Moment.BY_A_LOOP:
+            if isinstance(node, ast.GeneratorExp) and effects.show and not self._is_read_to_its_end(node):
+                raise UnsupportedSyntaxError(
+                    "a generator expression changes what is around it, or may raise, and may not be read to its end",
+                    self.function.location(node),
+                    help="write a list, as in `[… for …]`, or a `for`.",
+                )
             return self._written_out(node, grows=grows or effects.draws)
         if not isinstance(node, ast.Lambda) and self.function.callees.facts.has(GoesOver):
             node, site = self._with_rows_computed(node), self.function.site(node)
@@ -174,16 +173,9 @@ class TraceTimeLowering:
         self.function.kept_functions.update(kept.values())
         return renamed(node, kept)
 
-    def _kept(self, node: ast.GeneratorExp) -> ast.expr:
-        """A generator expression for code that may not use all items at once, as an object of which it takes items."""
-        own = made(node, self.function.static_value, self.function.constant)
-        if own is node:
-            raise UnsupportedSyntaxError(
-                "this makes its items as they are used, which shows, and they may not be used at once",
-                self.function.location(node),
-                help="make it a list, as in `[… for …]`, if all items are meant; or write a `for`.",
-            )
-        return self.function.simple(own)
+    def _is_read_to_its_end(self, node: ast.expr) -> bool:
+        """Whether Python makes all items of a generator expression where it stands."""
+        return place_of(node) in read_to_their_ends(self.function.source.node, self.function.static_value)
 
     def _in_any_order(self, node: Any) -> Any:
         """A comprehension whose result does not depend on the order of its items, so that it may go over a set.
@@ -218,24 +210,12 @@ class TraceTimeLowering:
             grows: Whether the number of items differs between lanes.
         """
         assert isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp))
-        self._check_read_to_its_end(node)
         result = self.function.temporary_at(node)
         self.function.statements(as_loop(node, result, self.function.temporary, grows=grows))
         items = load(result, node)
         if isinstance(node, ast.SetComp):
             return located(ast.Set([located(ast.Starred(items, ast.Load()), node)]), node)
         return items
-
-    def _check_read_to_its_end(self, node: ast.expr) -> None:
-        """Refuse a generator expression whose items have effects, if Python may not make all, as in a ``zip``."""
-        if not isinstance(node, ast.GeneratorExp) or not effects_of(node, self.function).changes:
-            return
-        if place_of(node) not in read_to_their_ends(self.function.source.node, self.function.static_value):
-            raise UnsupportedSyntaxError(
-                "a generator expression changes what is around it, and may not be read to its end",
-                self.function.location(node),
-                help="write a list, as in `[… for …]`, or a `for`.",
-            )
 
     def _assigning(self, node: ast.expr) -> ast.expr:
         """A comprehension that assigns variables of the function by ``:=``: a loop, whose statements assign them."""
