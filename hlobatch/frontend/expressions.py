@@ -529,9 +529,11 @@ class ExpressionLowering(WholeLowering):
         """A call that goes over the items of a generator, with a comprehension of them; any other node unchanged."""
         match node:
             case ast.Call(function, [ast.Call() as items, *others]) if self.draws(items) and self._goes_over(function):
-                if (one_by_one := self.as_generator(items)) is None:
-                    return with_items(node, items, self._kind_for(function))  # type: ignore[return-value]
-                return located(ast.Call(function, [one_by_one, *others], node.keywords), node)  # type: ignore[return-value]
+                kind, one_by_one = self._kind_for(function), self.as_generator(items)
+                if one_by_one is None:
+                    return with_items(node, items, kind)  # type: ignore[return-value]
+                given = one_by_one if kind is ast.GeneratorExp else _at_once(one_by_one)
+                return located(ast.Call(function, [given, *others], node.keywords), node)  # type: ignore[return-value]
             case ast.Call(function, [items, *_]) if self._takes_in_turn(node):
                 return with_items(node, items, self._kind_for(function))  # type: ignore[return-value]
             case ast.Call() | ast.List() | ast.Tuple() | ast.Set():
