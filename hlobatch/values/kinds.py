@@ -22,6 +22,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from hlobatch._jax import is_tracer
 from hlobatch.diagnostics import UNKNOWN, BatchTypeError, HloBatchError, Location
 from hlobatch.ir.boxed import Boxed
 from hlobatch.ir.carrier import ASKED, Carrier
@@ -247,7 +248,7 @@ def asked(value: Kinds) -> NoReturn:
 
 def named(value: Kinds) -> str:
     """The kinds of a value, in the words of a message."""
-    return " or ".join(f"a {type(part).__name__}" for part in value.hb_parts)
+    return " or ".join("a number" if is_tracer(part) else f"a {type(part).__name__}" for part in value.hb_parts)
 
 
 def _way_to(value: Any, part: Kinds, way: Way = ()) -> Way | None:

@@ -187,3 +187,20 @@ def test_generated_statements_are_pythons(tmp_path: pathlib.Path) -> None:
 @pytest.mark.parametrize("first", range(0, 120, 10))
 def test_many_generated_statements_are_pythons(first: int, tmp_path: pathlib.Path) -> None:
     check_generated(range(first, first + 10), tmp_path)
+
+
+class Gauge:
+    def __init__(self, level):
+        self.level = level
+
+    def __bool__(self):
+        return self.level != 0
+
+
+def test_an_object_beside_a_number_is_called_so() -> None:
+    def either(n):
+        gauge = Gauge(n)
+        return (gauge and 5) if n else 0
+
+    with pytest.raises(hb.BatchTypeError, match="a Gauge or a number, which depends on the lane"):
+        hb.batch(either)(np.arange(3))
