@@ -30,6 +30,7 @@ from hlobatch.diagnostics import (
 from hlobatch.frontend.asked import Lowered
 from hlobatch.frontend.callees import BATCH_MARK, SYNC_MARK
 from hlobatch.frontend.files import lines_of
+from hlobatch.frontend.held_objects import candidates
 from hlobatch.frontend.source import plain_function, read_source
 from hlobatch.frontend.to_program import program_and_facts
 from hlobatch.gradients.inner import with_inner_gradients
@@ -502,7 +503,14 @@ class BatchedFunction(Generic[P, R]):
         types = {f"main.{name}": type_ for name, type_ in call.types}
         writes_out = self.options.optimizations.write_out_loops
         program = functools.partial(self._program, call.defaults, lessons.lowered)
-        specialized, lessons = learned_program(program, types, lessons, writes_out=writes_out, room=room)
+        specialized, lessons = learned_program(
+            program,
+            types,
+            lessons,
+            writes_out=writes_out,
+            room=room,
+            can_be_held=functools.partial(candidates, self.function) if self.follow else lambda: None,
+        )
         how = {"checkpoint_loops": self.options.checkpoint_loops}
         specialized = with_inner_gradients(specialized, self.options.optimizations, **how)
         shared = frozenset(f"main.{name}" for name in call.shared)

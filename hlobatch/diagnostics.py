@@ -135,6 +135,8 @@ class HloBatchError(Exception):
     """If an error of library code is reported at the user's call: its places in the library code."""
     overloaded: str = ""
     """If a statement should call a special method of the user's: its name, such as ``__setitem__``."""
+    is_of_references: bool = False
+    """Whether the error is about objects that refer to each other, or would go away if variables held references."""
     about: Any = None
     """If a container cannot do what was asked of it: its Python class, or the places where the arguments have it."""
 
@@ -171,6 +173,11 @@ class HloBatchError(Exception):
         if self.help:
             lines.append(f"help: {self.help}")
         return "\n".join(lines)
+
+    def of_references(self) -> Self:
+        """This error, as one that is about objects that refer to each other."""
+        self.is_of_references = True
+        return self
 
     def with_note(self, note: Note) -> Self:
         """This error with one more note, as for a call site that it passes through."""

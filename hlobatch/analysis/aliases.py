@@ -224,6 +224,7 @@ class _Check:
             notes=notes,
             help=_OWN_PARTS if is_in_root else _ONE_NAME,
         )
+        error.is_of_references = True
         if is_in_root or place is None:
             raise error
         names = frozenset({user_name(at.root), user_name(variable)})

@@ -50,6 +50,8 @@ def explained(error: Exception, op: PrimOp, in_types: Sequence[Type]) -> HloBatc
     """The hlobatch error for an exception from the user's code, at the user's line."""
     found = _as_ours(error, op, in_types)
     found.may_grow = may_grow(error, op, in_types)
+    # What is None so far may be an object, once objects refer to each other.
+    found.is_of_references = isinstance(error, AttributeError) and error.obj is None
     return found
 
 

@@ -30,6 +30,7 @@ from hlobatch.analysis.dataflow import Dataflow, Solution, solve
 from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.analysis.views import identity_with_views
 from hlobatch.diagnostics import Location
+from hlobatch.ir.boxed import Boxed
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.ops import HALT, FunctionCallOp, Op, PrimOp
 from hlobatch.ir.program import Block, Function, Program
@@ -150,7 +151,8 @@ class Aliases:
                     in_results, others = self._in_results(one), self._in_results(other)
                     if one == other:
                         alike.update(zip(in_results, in_results, strict=True))
-                    elif one[0] != other[0]:  # parts of one variable are often a pair since a third was one of both
+                    elif one[0] != other[0] or (self._is_object(one) and self._is_object(other)):
+                        # Other parts of one variable are often a pair since a third was one of both.
                         alike.update(itertools.product(in_results, others))
                     if (node := _given(other)) is None:
                         continue
@@ -166,6 +168,13 @@ class Aliases:
     def _in_results(self, part: Part) -> list[Node]:
         """The parts of the function's results that a part of a variable is at its end."""
         return [(i, part[1]) for i, variable in enumerate(self.function.vars_out) if variable == part[0]]
+
+    def _is_object(self, part: Part) -> bool:
+        """Whether a part of a variable is an object of a class of the user's."""
+        variable, path = part
+        if (type_ := self.types.get(variable)) is None:
+            return False
+        return any(p == path and isinstance(one, Boxed) for p, one in parts_of_type(type_.tensors))
 
     def solution(self) -> Solution[State]:
         """The pairs at the beginning and at the end of each block."""

@@ -56,6 +56,7 @@ from hlobatch.values import optional
 from hlobatch.values.boxes import boxed
 from hlobatch.values.draws import GENERATORS, generators_of, is_users_class, names_of
 from hlobatch.values.facts import BoundAnew, Changes, Learned, NotYet, Site, Tried, counted_in_vain, of_code, tell
+from hlobatch.values.held_classes import held
 from hlobatch.values.identity import Identity, OnTheWay, identity_of, noting, on_the_way
 from hlobatch.values.kinds import Statement, asking
 from hlobatch.values.lane_failures import watched_alone
@@ -121,7 +122,7 @@ def trace(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) ->
     known, what = _known.get(), _recognized(op.function)
     if known is None or what is None:
         return traced(op, in_types, keep_scalars)
-    key = (what, tuple(in_types), tuple(keep_scalars), op.location)
+    key = (what, tuple(in_types), tuple(keep_scalars), op.location, held())
     if key not in known:
         found = _found(op, in_types, keep_scalars)
         _, before = (_before.get() or {}).get(key, (op, found))

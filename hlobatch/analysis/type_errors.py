@@ -49,12 +49,14 @@ def disagreement(
     if not others and isinstance(reason, MisfitError):  # the number does not fit even by itself
         return BatchTypeError(f"{what}: {reason.number} is too large for {reason.dtype}", location, help=LARGE_NUMBERS)
     if isinstance(reason, EndlessError):
-        return BatchTypeError(
+        endless = BatchTypeError(
             f"{what} have no one type: {reason}",
             location,
             help="keep what the objects hold in lists, and let them refer to each other by index: `values.append(v)`, "
             "`following.append(head)`, `head = len(values) - 1`, with -1 for None.",
         )
+        endless.is_of_references = True
+        return endless
     where, other = others[0]
     error = BatchTypeError(
         f"{what} have types that disagree between two paths: {reason}",

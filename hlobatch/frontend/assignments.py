@@ -22,7 +22,7 @@ from hlobatch.frontend.failing_statements import FailingLowering
 from hlobatch.frontend.in_turn import kept_iterators, read_late, reads, used_up
 from hlobatch.frontend.in_turn.moments import effects_of
 from hlobatch.frontend.nodes import located
-from hlobatch.frontend.places import assignments, augmented, unpacked
+from hlobatch.frontend.places import assignments, augmented, key_of, unpacked
 from hlobatch.frontend.scopes import places_in, root_of, target_names
 from hlobatch.frontend.syntax import assigned, helper, literal, load
 from hlobatch.ir.code import DELETION
@@ -277,6 +277,12 @@ class AssignmentLowering:
                 if self._is_overloaded(part, "__delitem__", node):
                     self._call_method(part, "__delitem__", [part.slice], node)
                     continue
+                if self.function.callee.columns and isinstance(part, ast.Subscript):
+                    taken = located(ast.Attribute(part.value, "__delitem__", ast.Load()), part)
+                    call = located(ast.Call(taken, [key_of(part.slice)], []), part)
+                    if self.function.changes_growing_part(call):
+                        self.function.change_growing_part(call, node)
+                        continue
                 if isinstance(part, ast.Subscript):
                     self._check_places(located(ast.Subscript(part.value, part.slice, ast.Store()), part))
                     statement = located(ast.Delete([self.function.simple(part)]), node)

@@ -16,16 +16,18 @@ from functools import cached_property
 from typing import Any, Final, Protocol, TypeGuard, runtime_checkable
 
 from hlobatch.diagnostics import HloBatchError, Location, UnsupportedSyntaxError
-from hlobatch.frontend.changes import ChangesByCalls, GivesBack, changed_parameters
+from hlobatch.frontend.changes import ChangesByCalls, GivesBack, changed_parameters, changes_of
 from hlobatch.frontend.checkpoints import is_computed_again
 from hlobatch.frontend.failures import AlwaysRaises, Failures, Raises
 from hlobatch.frontend.files import is_users
 from hlobatch.frontend.following import Calls, called, is_batched, is_followed_at_once, is_generator
 from hlobatch.frontend.guesses import CONTAINERS, Expected, NothingExpected, Unexpected, is_likely, method
+from hlobatch.frontend.held_objects import initializer
 from hlobatch.frontend.library import changed_in, is_built_in
 from hlobatch.frontend.nested import Template
 from hlobatch.frontend.rewriting.inner_classes import with_classes
 from hlobatch.frontend.rewriting.memoized import Memoized, with_dicts
+from hlobatch.frontend.rewriting.references import columns
 from hlobatch.frontend.source import MISSING, Source, plain_function, read_source
 from hlobatch.ir.names import unused
 from hlobatch.values.facts import Copy, Facts, Site, of_function
@@ -69,6 +71,7 @@ class Callee:
         gives_back: Whether it returns these arguments to its callers.
         types: The types of arguments that this copy of the function is made for; None for the first one.
         called_from: The first call of it in the program.
+        columns: The columns of objects that refer to each other, which each call passes, too.
     """
 
     name: str
@@ -81,6 +84,7 @@ class Callee:
     gives_back: bool = False
     types: Hashable = None
     called_from: Location | None = None
+    columns: tuple[str, ...] = ()
 
     @property
     def key(self) -> tuple[Any, Hashable]:
@@ -90,12 +94,21 @@ class Callee:
     @property
     def seen(self) -> Hashable:
         """The facts about the function that its callers, and its own lowering, depend on."""
-        return self.key, self.name, self.raises, self.always_raises, self.changes, self.gives_back, self.source.code
+        return (
+            self.key,
+            self.name,
+            self.raises,
+            self.always_raises,
+            self.changes,
+            self.gives_back,
+            self.source.code,
+            self.columns,
+        )
 
     @property
     def captured(self) -> tuple[str, ...]:
         """Variables of enclosing functions, which each call passes first."""
-        return self.template.captured if self.template else ()
+        return (*(self.template.captured if self.template else ()), *self.columns)
 
     @property
     def changed(self) -> tuple[str, ...]:
@@ -212,9 +225,11 @@ class Callees:
         site = of_function(key)
         by_calls = self.facts.of(ChangesByCalls, site)
         source = callee.source
-        own = changed_in(source.function) if source.is_of_prelude else changed_parameters(source.node)
+        own = [*(changed_in(source.function) if source.is_of_prelude else changed_parameters(source.node))]
+        own += [name for name in changes_of(source.node.body) if name in columns()]
         return replace(
             callee,
+            columns=columns(),
             raises=self.facts.of(Raises, site) is not None,
             always_raises=self.facts.of(AlwaysRaises, site) is not None,
             changes=tuple(dict.fromkeys((*own, *(by_calls.names if by_calls else ())))),
@@ -233,6 +248,9 @@ class Callees:
 
     def of_object(self, value: Any) -> Called | None:
         """The callee of a call of an object; None if that is no function of the program."""
+        if (init := initializer(value)) is not None:
+            self.makes(value)
+            return self.of_fact(Calls(init, "made"))
         calls = called(value)
         if calls is not None and is_generator(calls.function):
             return None  # a loop over the generator may take turns with it

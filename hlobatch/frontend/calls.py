@@ -25,7 +25,6 @@ from typing import Any, Final
 import jax
 
 from hlobatch import prelude
-from hlobatch._jax import is_tracer
 from hlobatch.analysis.mutation import has_changed
 from hlobatch.analysis.objects import ATOMS
 from hlobatch.analysis.reach import parts as found_in
@@ -43,7 +42,7 @@ from hlobatch.frontend import (
 from hlobatch.frontend.dict_order import IN_ORDER, check_arguments
 from hlobatch.frontend.effects import print_values
 from hlobatch.frontend.files import is_users
-from hlobatch.frontend.lane_numbers import parts
+from hlobatch.frontend.lane_numbers import is_of_lane, parts
 from hlobatch.frontend.meaning import Function, Meaning
 from hlobatch.frontend.own_methods import check_asked_in_part
 from hlobatch.frontend.python_numbers import type_of
@@ -51,8 +50,10 @@ from hlobatch.frontend.traced_functions import as_meant
 from hlobatch.ir.boxed import leaves_of
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import Growing
+from hlobatch.ir.reference import is_reference
 from hlobatch.values import own_containers
-from hlobatch.values.boxes import is_boxable
+from hlobatch.values.boxes import boxed, is_boxable
+from hlobatch.values.held_classes import is_held, is_holding
 from hlobatch.values.lane_failures import by_python, is_there
 from hlobatch.values.one_of import each, for_each
 from hlobatch.values.optional import any_optional, is_any_optional, is_optional, is_several
@@ -82,6 +83,7 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     if not library.is_meant_as_a_whole(function) and library.standing_in(function, args, kwargs) is not None:
         raise library.traced(function)
     known = _known(function)
+    _check_whole_objects(known, (args, kwargs))
     check_arguments(known, args, kwargs)
     if (done := texts.method(function, args, kwargs) or _for_each(known, args, kwargs)) is not None:
         return done()
@@ -101,11 +103,11 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     calls = any(map(callable, kwargs.values()))  # a sort key may return a value that differs between lanes
     # A list may be empty, and an object that is None in some lanes known otherwise: they hold no tracer.
     takes = any(isinstance(argument, Growing) or is_several(argument) for argument in args)
-    if method is not None and (calls or takes or _holds(is_tracer, (function.__self__, args, kwargs))):
+    if method is not None and (calls or takes or _holds(is_of_lane, (function.__self__, args, kwargs))):
         kwargs = {name: functools.partial(call, value) if callable(value) else value for name, value in kwargs.items()}
         with by_python():
             return method(function.__self__, *args, **kwargs)
-    if isinstance(function, (types.BuiltinMethodType, type)) and not _holds(is_tracer, (args, kwargs)):
+    if isinstance(function, (types.BuiltinMethodType, type)) and not _holds(is_of_lane, (args, kwargs)):
         with by_python():
             return function(*args, **kwargs)
     return as_meant(function, (args, kwargs))(*args, **kwargs)
@@ -116,6 +118,22 @@ def _with_known_items(function: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
     if function in (any, all) and args:
         check_asked_in_part(args[0])
     return tuple(list(value) if isinstance(value, Iterator) else value for value in args)
+
+
+_OF_WHOLE_OBJECTS: Final = frozenset({id, vars, dir, copy.deepcopy})
+"""Functions that look at an object with all that it consists of, or at which one it is."""
+
+
+def _check_whole_objects(function: Any, values: Any) -> None:
+    """Refuse a function that looks at whole objects, for values that refer to some which are held in columns."""
+    if function not in _OF_WHOLE_OBJECTS or not is_holding():
+        return
+    found = (part for part in jax.tree.leaves(boxed(values, ()), is_leaf=is_reference) if is_reference(part))
+    if (one := next(found, None)) is not None:
+        raise UnsupportedSyntaxError(
+            f"`{function.__name__}` looks at a {one.cls.__name__!r}, which refers to other objects",
+            help="compare objects by `is`, and make a copy in a function of yours, which makes each object anew.",
+        ).of_references()
 
 
 def _reduced(function: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -164,7 +182,7 @@ def _unchanging(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any])
 
 def _needs_meaning(function: Any, meaning: Meaning, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
     """Whether a call needs the function on traced values, since Python's own cannot take some arguments."""
-    holds_arrays = _holds(is_tracer if meaning.converts else _is_jax, (args, kwargs))
+    holds_arrays = _holds(is_of_lane if meaning.converts else _is_jax, (args, kwargs))
     computes = function in _OF_OPERANDS and _holds(is_boxable, (args, kwargs))
     calls = function in _CALLERS and _holds(callable, (args, kwargs))
     return holds_arrays or computes or calls or any(isinstance(value, Growing) for value in args)
@@ -248,6 +266,7 @@ def has_meaning(function: Any) -> bool:
         own_containers.class_for(function) is not function
         or known is print
         or known in _CALLERS
+        or known in _OF_WHOLE_OBJECTS
         or known in IN_ORDER
         or _meaning(known) is not None
         or _method(function) is not None
@@ -304,8 +323,8 @@ def _is_users(function: Any) -> bool:
 
 
 def _is_jax(value: Any) -> bool:
-    """Whether a value is a JAX array; a result computed from one is not known while code is traced."""
-    return isinstance(value, jax.Array)
+    """Whether a value is a JAX array, or a reference; a result computed from one is not known while code is traced."""
+    return isinstance(value, jax.Array) or is_held(value)
 
 
 def _holds(kind: Callable[[Any], bool], value: Any) -> bool:

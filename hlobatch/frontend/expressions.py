@@ -182,9 +182,15 @@ class ExpressionLowering(WholeLowering):
             return self._next(node)
         names = [self.as_variable(operand, node) for operand in self.evaluated_in_order(operands)]
         name = literal(operation, node)
+        if self.callee.columns:
+            check = helper("__hb_check_operands", [name, *(load(operand, node) for operand in names)], node)
+            self.primitive([located(ast.Expr(check), node)], [], node, self.source.text(node))
         method = helper("__hb_method", [name, *(load(operand, node) for operand in names)], node)
         given = reversed(names) if operation == "contains" else names
         call = located(ast.Call(method, [load(operand, node) for operand in given], []), node)
+        if operation == "truth" and self.callee.columns:
+            there = located(ast.Compare(load(names[0], node), [ast.IsNot()], [literal(None, node)]), node)
+            return self.simple(located(ast.BoolOp(ast.And(), [there, helper("__hb_truth", [call], node)]), node))
         result = self.simple(call)
         if operation == "ne":
             return helper("__hb_result", [name, result, *(load(operand, node) for operand in names)], node)
@@ -381,6 +387,8 @@ class ExpressionLowering(WholeLowering):
         root = root_of(part)
         if not isinstance(root, ast.Name) or root.id not in self.local:
             return False
+        if root.id in self.callee.columns:
+            return True
         steps = len(list(prefixes(part)))
         hidden = steps + 1 if self.callees.facts.has(MakesContents) else 0  # to the container in each object on the way
         depths = range(steps + hidden + 1)

@@ -33,6 +33,7 @@ from hlobatch.frontend.differentiated import differentiated, differentiating, is
 from hlobatch.frontend.effects import prints
 from hlobatch.frontend.endless import finite
 from hlobatch.frontend.files import is_users
+from hlobatch.frontend.held_objects import initializer
 from hlobatch.frontend.in_turn.lazy import LAZY
 from hlobatch.frontend.lane_numbers import differs
 from hlobatch.frontend.library import changes_around, check_grows, refusal_to_change, standing_in
@@ -46,6 +47,7 @@ from hlobatch.prelude.builtins import sorted_by_ranks
 from hlobatch.prelude.jax import slopes
 from hlobatch.values import own_containers
 from hlobatch.values.facts import Learned, Site
+from hlobatch.values.held_classes import is_holding
 from hlobatch.values.identity import changes_chosen
 from hlobatch.values.kinds import Kinds, any_of_kinds, asked
 from hlobatch.values.lane_failures import count_of_failures, in_trial, is_of_raise, is_of_tracing
@@ -163,6 +165,8 @@ def follow(site: Site, function: Any, /, *args: Any, **kwargs: Any) -> Any:
     if (made := differentiating(function, args, kwargs)) is not None:
         return made
     function = differentiated(dispatched(function, args))
+    if (init := initializer(function)) is not None:
+        raise Learned(site, Calls(init, "made"))
     target = called(function)
     if is_spread(args):
         raise refusal() if target is None else Learned(site, target)
@@ -188,6 +192,7 @@ def follow(site: Site, function: Any, /, *args: Any, **kwargs: Any) -> Any:
     inner = closure_in(function)
     if (
         is_followed_at_once(target.function)
+        or is_holding()
         or any_optional((args, kwargs))
         or any_of_kinds((_held_by(function), args, kwargs))
         or prints(target.function if inner is None else inner.template.source.function)

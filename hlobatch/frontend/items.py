@@ -27,7 +27,7 @@ from hlobatch._jax import is_tracer
 from hlobatch.analysis.explanations import LOOKS_UP, NO_KEY
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.frontend.builtins import is_array, logical_not
-from hlobatch.frontend.lane_numbers import NUMBERS, as_index, as_number, differs, select
+from hlobatch.frontend.lane_numbers import NUMBERS, as_index, as_number, differs, is_of_lane, select
 from hlobatch.frontend.own_methods import by_methods
 from hlobatch.frontend.sequences import both, compare, either, equal, less
 from hlobatch.ir.boxed import unboxed
@@ -158,7 +158,7 @@ def check_key(entries: Any, key: Any) -> None:
     Raises:
         BatchTypeError: The key differs between lanes, so that the container may have to grow.
     """
-    if any(map(is_tracer, jax.tree.leaves(key))):
+    if any(map(is_of_lane, jax.tree.leaves(key))):
         error = BatchTypeError(LOOKS_UP, help=NO_KEY)
         error.about = places_of(entries) or type(entries)
         raise error

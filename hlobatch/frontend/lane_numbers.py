@@ -20,6 +20,7 @@ from hlobatch.frontend.builtins import is_array, truth
 from hlobatch.ir.boxed import leaves_of, unboxed, with_boxes
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.types import Static
+from hlobatch.values.held_classes import is_held
 from hlobatch.values.identity import is_one_of
 from hlobatch.values.lane_failures import fails, is_wanted
 from hlobatch.values.number_tables import together
@@ -70,7 +71,12 @@ def as_complex(real: Any, imaginary: Any = None) -> Any:
 
 def differs(value: Any) -> bool:
     """Whether any leaf of a pytree differs between lanes."""
-    return any(map(is_tracer, parts(value)))
+    return any(map(is_of_lane, parts(value)))
+
+
+def is_of_lane(leaf: Any) -> bool:
+    """Whether a leaf of a pytree differs between lanes: an array, or a reference to an object."""
+    return is_tracer(leaf) or is_held(leaf)
 
 
 def parts(value: Any) -> Iterator[Any]:

@@ -31,6 +31,7 @@ from hlobatch.ir.joined import LEAST_NUMBERS_JOINED, as_one, exact, in_parts, wr
 from hlobatch.ir.types import Static, TensorType, Type
 from hlobatch.ir.value import Collection
 from hlobatch.values.boxes import boxed
+from hlobatch.values.held_classes import as_references
 from hlobatch.values.identity import has_changed, is_now, is_one_of, mutable_parts, places_of
 from hlobatch.values.lane_failures import is_there
 from hlobatch.values.leaf_types import is_scalar, leaf_type, widened_leaf
@@ -78,6 +79,7 @@ def _are_alike(values: Sequence[Any]) -> bool:
 
 def all_chosen(items: Sequence[Any], index: Any, value: Any) -> list[Any]:
     """The items of a list after an assignment to the one at a lane's index."""
+    value, *items = as_references((value, *items))
     if any(map(_may_be_none, (value, *items))):
         return _all_chosen_or_none(items, index, value)
     if _has_none([value, *items]):

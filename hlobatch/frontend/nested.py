@@ -28,6 +28,7 @@ import jax
 from hlobatch.diagnostics import Note, UnsupportedSyntaxError
 from hlobatch.frontend.changes import changes_of
 from hlobatch.frontend.rewriting.recompiled import compiled
+from hlobatch.frontend.rewriting.references import columns
 from hlobatch.frontend.scopes import own_parts
 from hlobatch.frontend.source import Source, as_definition, check_kind, holds
 
@@ -62,6 +63,7 @@ class Template:
         scope: The inner functions that it sees by name, itself included.
         is_recursive: Whether it, or a callee, calls itself.
         defaults: Defaults that are computed where it is defined, by the variable that keeps each.
+        reads_columns: Whether it, or a callee, reads or changes attributes of objects that refer to each other.
     """
 
     key: Hashable
@@ -72,6 +74,7 @@ class Template:
     scope: Mapping[str, Template] = field(repr=False)
     is_recursive: bool
     defaults: Mapping[str, ast.expr]
+    reads_columns: bool = False
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Template) and self.key == other.key
@@ -82,7 +85,7 @@ class Template:
     @property
     def is_followed(self) -> bool:
         """Whether JAX cannot trace it: it assigns closure variables, or calls itself."""
-        return bool(self.changed) or self.is_recursive
+        return bool(self.changed) or self.is_recursive or self.reads_columns
 
     def function(self, values: Mapping[str, Any]) -> types.FunctionType:
         """The Python function with these values of its closure variables."""
@@ -265,6 +268,7 @@ def _template(
         visible,
         any(part.name in p.calls for p in reached) or any(template.is_recursive for template in outer),
         part.defaults,
+        any(p.reads_columns for p in reached) or any(template.reads_columns for template in outer),
     )
 
 
@@ -289,7 +293,13 @@ class _Part:
 
     @property
     def captured(self) -> list[str]:
-        return [n for n in self.function.__code__.co_freevars if n in self.local and n not in self.scope]
+        free = self.function.__code__.co_freevars
+        return [n for n in free if n in self.local and n not in self.scope and n not in columns()]
+
+    @property
+    def reads_columns(self) -> bool:
+        """Whether it reads or changes attributes of objects that refer to each other."""
+        return not set(columns()).isdisjoint(self.function.__code__.co_freevars)
 
     @property
     def bound(self) -> list[str]:

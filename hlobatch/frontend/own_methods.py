@@ -14,11 +14,15 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from hlobatch.diagnostics import UnsupportedSyntaxError
+import jax.numpy as jnp
+
+from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.frontend.builtins import logical_not
 from hlobatch.frontend.files import is_users
 from hlobatch.frontend.traced_functions import as_meant
 from hlobatch.prelude.in_turn import is_of_iterators
+from hlobatch.values.held_classes import is_held, is_there
+from hlobatch.values.lane_failures import fails
 from hlobatch.values.own_containers import has_content, is_of_missing_keys
 
 NEXT: Final = "__next__"
@@ -75,6 +79,7 @@ def by_methods(operation: str, *operands: Any) -> Any:
     """
     if not any(own_method(operand, name) for operand in operands for name in _names(operation)):
         return NotImplemented
+    check_operands(operation, *operands)
     for method, self, others in _methods(operation, *operands):
         result = as_meant(method, (self, others))(self, *others)
         if result is not NotImplemented:
@@ -83,6 +88,61 @@ def by_methods(operation: str, *operands: Any) -> Any:
         equal = by_methods("eq", *operands)
         return equal if equal is NotImplemented else logical_not(equal)
     return NotImplemented
+
+
+def check_operands(operation: str, *operands: Any) -> None:
+    """Note the lanes in which an operator that calls a method of the left operand's raises, since that is None.
+
+    Args:
+        operation: The operation, named as in ``operator``.
+        *operands: One or two, of which the first may be a reference that is None in some lanes.
+
+    Raises:
+        BatchTypeError: Python may call a method of the other operand's there.
+    """
+    left, *right = operands
+    if not is_held(left):
+        return
+    _, _, reflected, *_ = _names(operation)
+    if operation in ("eq", "ne") or any(own_method(other, reflected) for other in right):
+        raise BatchTypeError(
+            f"an operator calls a method of a {type(left).__name__!r} that may be None, for which Python calls another",
+            help="test it for None, and call the method by its name, as in `a is not None and a.same_as(b)`.",
+        ).of_references()
+    sign = _SIGNS.get(operation.removeprefix("i") if operation not in _SIGNS else operation, operation)
+    if not right:
+        fails(TypeError, f"bad operand type for unary {sign}: 'NoneType'", jnp.logical_not(is_there(left)))
+        return
+    other = type(right[0]).__name__
+    text = f"unsupported operand type(s) for {sign}: 'NoneType' and {other!r}"
+    if operation in _REFLECTED:
+        text = f"{sign!r} not supported between instances of 'NoneType' and {other!r}"
+    fails(TypeError, text, jnp.logical_not(is_there(left)))
+
+
+_SIGNS: Final = {
+    "lt": "<",
+    "le": "<=",
+    "gt": ">",
+    "ge": ">=",
+    "add": "+",
+    "sub": "-",
+    "mul": "*",
+    "truediv": "/",
+    "floordiv": "//",
+    "mod": "%",
+    "pow": "** or pow()",
+    "and": "&",
+    "or": "|",
+    "xor": "^",
+    "matmul": "@",
+    "lshift": "<<",
+    "rshift": ">>",
+    "neg": "-",
+    "pos": "+",
+    "invert": "~",
+    "abs": "abs()",
+}
 
 
 def _names(operation: str) -> tuple[str, ...]:

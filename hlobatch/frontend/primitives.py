@@ -44,22 +44,25 @@ from hlobatch.frontend import (
     text_formats,
     traced_functions,
 )
+from hlobatch.frontend.compiling import ONE_AT_A_TIME
 from hlobatch.frontend.dict_order import in_known_order
 from hlobatch.frontend.in_turn import drawn, kept_iterators, read_by_turns, reductions, used_up
 from hlobatch.frontend.lane_numbers import as_number
 from hlobatch.frontend.lane_slices import slice_of
 from hlobatch.frontend.nodes import located, walk_all
 from hlobatch.frontend.rewriting.memoized import memoized
-from hlobatch.frontend.source import MISSING, ONE_AT_A_TIME, Source
+from hlobatch.frontend.source import MISSING, Source
 from hlobatch.frontend.syntax import assigned, helper
 from hlobatch.ir.effects import lane_print
-from hlobatch.values import lane_failures, narrowing, optional, own_containers
+from hlobatch.values import columns, lane_failures, narrowing, optional, own_containers
 from hlobatch.values.identity import fresh
 
 HELPERS: Final = {
     "__hb_truth": batched_builtins.truth,
     "__hb_filled": following.filled,
     "__hb_new": own_containers.new,
+    "__hb_row": columns.row,
+    "__hb_made": columns.made,
     "__hb_not": batched_builtins.logical_not,
     "__hb_and": batched_builtins.logical_and,
     "__hb_operate": python_numbers.operate,
@@ -166,6 +169,7 @@ HELPERS: Final = {
     "__hb_member": members.member,
     "__hb_property_of_base": special_methods.property_of_base,
     "__hb_method": special_methods.method,
+    "__hb_check_operands": special_methods.check_operands,
     "__hb_result": special_methods.as_result,
     "__hb_gone_over": reductions.gone_over,
     "__hb_range": reductions.range_of,

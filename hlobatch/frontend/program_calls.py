@@ -20,6 +20,7 @@ from hlobatch.frontend.callees import Called, Callee, changed_default
 from hlobatch.frontend.changes import GivesBack, rebinding
 from hlobatch.frontend.following import MAKE, Calls
 from hlobatch.frontend.guesses import Expected, tried
+from hlobatch.frontend.held_objects import is_initializer
 from hlobatch.frontend.in_turn import reads, used_up
 from hlobatch.frontend.in_turn.lazy import AT_ONCE, ItemsRaise
 from hlobatch.frontend.library import changes_around
@@ -27,13 +28,15 @@ from hlobatch.frontend.nested import Default, by_another_name
 from hlobatch.frontend.nodes import located, with_fields
 from hlobatch.frontend.operands import operands_of, with_operands
 from hlobatch.frontend.places import as_target, put_back
-from hlobatch.frontend.scopes import TEMPORARY, root_of
+from hlobatch.frontend.scopes import TEMPORARY, positional, root_of, stored_names
 from hlobatch.frontend.source import Source
 from hlobatch.frontend.steps import is_given
 from hlobatch.frontend.syntax import helper, literal, load, spread
 from hlobatch.frontend.whole_function import WholeLowering
+from hlobatch.frontend.written import written
 from hlobatch.ir.ops import FunctionCallOp
 from hlobatch.values.facts import Copy, Learned, of_function
+from hlobatch.values.held_classes import MADE
 
 _PARTS: Final = (ast.Subscript, ast.Attribute)
 
@@ -58,6 +61,7 @@ class CallLowering:
         bound = self._apart(callee, bound, node)
         arguments = self._evaluated(callee, bound, list(captured.values()), node, called.expected)
         self._check_method(called, arguments, node)
+        self._check_there(called, arguments, node)
         changed = self._taken_back(callee, arguments, node)
         names = [self.function.variable(self.function.as_variable(value, node)) for value in arguments.values()]
         received = self._received(callee, result, [name for name, _ in changed])
@@ -86,16 +90,37 @@ class CallLowering:
         if called.receiver == "__self__" and (name is None or is_of_base(node.func)):
             return
         given = [self.function.constant(value) for value in (self.function.site(node), fact, name)]
-        check = helper("__hb_check_method", [*given, next(iter(arguments.values()))], node)
+        check = helper("__hb_check_method", [*given, self._receiver_of(called, arguments)], node)
         self.function.primitive(
             [located(ast.Expr(check), node)], [], node, self.function.source.text(node.func), tests=True
         )
+
+    def _receiver_of(self, called: Called, arguments: Mapping[str, ast.expr]) -> ast.expr:
+        """The argument that is the object whose method is called: the first that is no closure variable."""
+        return next(value for name, value in arguments.items() if name not in called.callee.captured)
+
+    def _check_there(self, called: Called, arguments: Mapping[str, ast.expr], node: ast.Call) -> None:
+        """Emit a test that the object whose method is called is none that refers to others and is None."""
+        if not called.callee.columns or called.receiver != "__self__" or not isinstance(node.func, ast.Attribute):
+            return
+        if is_of_base(node.func):
+            return
+        receiver = self._receiver_of(called, arguments)
+        own = next(iter(positional(self.function.source.node)), "")
+        if isinstance(receiver, ast.Name) and receiver.id == own and own not in stored_names(self.function.source.node):
+            return  # the caller has tested it
+        check = helper("__hb_owner", [receiver, literal(node.func.attr, node)], node)
+        self.function.primitive([located(ast.Expr(check), node)], [], node, self.function.source.text(node.func))
 
     def _make(self, node: ast.Call, called: Called, result: str) -> str:
         """Emit the call of a class: of its ``__init__`` or ``__post_init__`` on a new object, which is the result."""
         made = self.function.temporary()
         arguments, keywords = [load(made, node), *node.args], node.keywords
         new: ast.expr = helper("__hb_new", [node.func], node)
+        if called.callee.columns and is_initializer(called.callee.source.function):
+            self.function.changes_own(MADE)
+            self.function.statements(written("MADE[0] += 1", node, MADE=MADE))
+            new = helper("__hb_made", [node.func, load(MADE, node)], node)
         if called.receiver == "filled":
             call = ast.Call(load("__hb_filled", node), [node.func, *node.args], keywords)
             new, arguments, keywords = self.function.simple(located(call, node)), arguments[:1], []
@@ -261,13 +286,15 @@ class CallLowering:
     def _captured(self, node: ast.Call, called: Called) -> list[ast.expr]:
         """The closure variables of a callee: variables as they are now, or those of a ``Closure`` that is called."""
         callee = called.callee
-        if not callee.captured or (isinstance(node.func, ast.Name) and node.func.id in self.function.scope):
-            return [load(name, node) for name in callee.captured]
+        own = callee.template.captured if callee.template else ()
+        everywhere = [load(name, node) for name in callee.columns]
+        if not own or (isinstance(node.func, ast.Name) and node.func.id in self.function.scope):
+            return [*(load(name, node) for name in own), *everywhere]
         if callee.changed:
             raise by_another_name(callee.source.node.name).at(self.function.location(node))
         function = load(self.function.as_variable(self.function.simple(node.func), node), node)
-        indices = (literal(i, node) for i in range(len(callee.captured)))
-        return [helper("__hb_captured", [function, index], node) for index in indices]
+        indices = (literal(i, node) for i in range(len(own)))
+        return [*(helper("__hb_captured", [function, index], node) for index in indices), *everywhere]
 
     def _argument(self, value: Any, node: ast.Call) -> ast.expr:
         """An argument as an expression; defaults and lambdas become variables and constants."""

@@ -28,7 +28,7 @@ from hlobatch._jax import is_tracer
 from hlobatch.analysis.tracing import doubt
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.frontend import text_formats
-from hlobatch.frontend.builtins import is_array
+from hlobatch.frontend.builtins import is_array, logical_not
 from hlobatch.frontend.lane_numbers import as_number
 from hlobatch.frontend.overflow import check_exponent, check_overflow, exact
 from hlobatch.frontend.own_methods import by_methods
@@ -39,6 +39,8 @@ from hlobatch.ir.growing import Growing
 from hlobatch.values import identity, lane_failures
 from hlobatch.values.boxes import is_boxable
 from hlobatch.values.growing_kinds import growing
+from hlobatch.values.held_classes import is_held
+from hlobatch.values.held_classes import is_there as is_referred_to
 from hlobatch.values.lane_arrays import LaneArray, elementwise
 from hlobatch.values.lane_failures import is_there
 from hlobatch.values.one_of import for_each
@@ -323,6 +325,12 @@ def is_instance(value: Any, kind: Any) -> Any:
                 help="ask whether it is a list before that, as in `isinstance(x, (list, tuple))`.",
             )
         return is_one
+    if is_held(value):
+        kinds = kind if isinstance(kind, tuple) else (kind,)
+        of_none = type(None) in kinds
+        if isinstance(value, tuple(one for one in kinds if one is not type(None))):
+            return True if of_none else is_referred_to(value)
+        return logical_not(is_referred_to(value)) if of_none else False
     if is_boxable(value):
         kinds = kind if isinstance(kind, tuple) else (kind,)
         if has_content(value):
@@ -356,6 +364,11 @@ def type_of(value: Any) -> Any:
     """``type`` with one argument; the type of an array with dimensions is NumPy's."""
     if is_several(value):
         return for_each(type_of, value)
+    if is_held(value):
+        raise BatchTypeError(
+            f"the class of a {type(value).__name__!r} is asked for, which may be None",
+            help="write `isinstance(x, C)`.",
+        ).of_references()
     if isinstance(value, (Growing, Carrier)):
         return value.python
     if has_content(value):

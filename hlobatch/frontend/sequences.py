@@ -40,7 +40,9 @@ from hlobatch.ir.growing import Growing
 from hlobatch.ir.value import Collection
 from hlobatch.values import whole_numbers
 from hlobatch.values.boxes import attributes_of, is_boxable
+from hlobatch.values.held_classes import is_held, is_one_object, is_told_by_identity
 from hlobatch.values.identity import is_another, mutable_parts
+from hlobatch.values.kinds import Kinds
 from hlobatch.values.lane_arrays import LaneArray, elementwise
 from hlobatch.values.lane_failures import is_there, needed
 from hlobatch.values.number_tables import is_integer, table_of
@@ -103,6 +105,8 @@ _NO_NUMBERS: Final = (str, bytes, tuple, list, dict, set, frozenset, range, type
 
 def _are_told_apart(left: Any, right: Any) -> bool:
     """Whether two objects are equal only if identical, and the program has made one, so that this is not known."""
+    if is_told_by_identity(left) or is_told_by_identity(right):
+        return not any(isinstance(side, Kinds) for side in (left, right))
     is_by_identity = (
         is_boxable(left) and type(left) is type(right) and getattr(type(left), "__eq__", None) is object.__eq__
     )
@@ -131,6 +135,8 @@ def _is(left: Any, right: Any) -> Any:
             return equal(value, known)
         if isinstance(known, enum.IntEnum) and is_array(value) and is_integer(value):
             return equal(value, int(known))
+    if is_held(left) or is_held(right):
+        return is_one_object(left, right)
     root, _ = next(mutable_parts(left), (None, None))
     is_made_anew = root == () or isinstance(left, (LaneText, Carrier)) or (isinstance(left, tuple) and len(left) > 0)
     if left is not right and type(left) is type(right) and is_made_anew:

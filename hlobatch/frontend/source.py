@@ -10,8 +10,8 @@ import ast
 import builtins
 import functools
 import inspect
-import threading
 import types
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -20,6 +20,7 @@ from typing import Any, Final
 import jax
 
 from hlobatch.diagnostics import UNKNOWN, Location, UnsupportedSyntaxError
+from hlobatch.frontend.compiling import ONE_AT_A_TIME
 from hlobatch.frontend.files import file_of, is_users, lines_of
 from hlobatch.frontend.in_turn.at_its_use import with_iterators_at_their_uses
 from hlobatch.frontend.nodes import located, walk
@@ -27,6 +28,7 @@ from hlobatch.frontend.rewriting.and_or import with_choices
 from hlobatch.frontend.rewriting.messages import with_messages_in_place
 from hlobatch.frontend.rewriting.own_containers import with_own_containers
 from hlobatch.frontend.rewriting.private_names import as_python_has_it
+from hlobatch.frontend.rewriting.references import with_columns
 from hlobatch.frontend.rewriting.stars import with_items_in_order
 from hlobatch.frontend.rewriting.with_statements import WithoutWith
 from hlobatch.frontend.support import refusal
@@ -35,9 +37,6 @@ from hlobatch.prelude import is_of_prelude
 
 MISSING: Final = object()
 """The result of ``Source.resolve`` for a name that is not defined."""
-
-ONE_AT_A_TIME: Final = threading.Lock()
-"""Held while syntax trees are made or compiled: CPython 3.11 fails with a ``SystemError`` where two threads do so."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,6 +171,8 @@ def source_of(fun: types.FunctionType) -> Source:
     Raises:
         UnsupportedSyntaxError: The source cannot be read.
     """
+    if (made := made_source(fun)) is not None:
+        return with_columns(made)
     lines, file = lines_of(fun), file_of(fun)
     if not lines:
         raise UnsupportedSyntaxError(
@@ -182,10 +183,24 @@ def source_of(fun: types.FunctionType) -> Source:
     source = Source(fun, file, as_python_has_it(_rewritten(node), fun), tuple(lines), fun.__code__)
     if not source.is_of_prelude:
         source = replace(source, node=with_iterators_at_their_uses(source.node, source.resolve))
-    if not _has_with(node):
-        return source
-    rewriting = WithoutWith(source.node, source.resolve, lambda method: source_of(method).node)
-    return replace(source, node=rewriting.of())
+    if _has_with(node):
+        rewriting = WithoutWith(source.node, source.resolve, lambda method: source_of(method).node)
+        source = replace(source, node=rewriting.of())
+    return with_columns(source)
+
+
+_MADE: Final[weakref.WeakKeyDictionary[types.FunctionType, Source]] = weakref.WeakKeyDictionary()
+"""The sources of functions that stand in no file, since Python makes them."""
+
+
+def made_source(function: types.FunctionType) -> Source | None:
+    """The source of a function that Python makes, such as the ``__init__`` of a dataclass; None for any other."""
+    return _MADE.get(function)
+
+
+def keep_source(source: Source) -> None:
+    """Keep the source of a function that stands in no file."""
+    _MADE[source.function] = source
 
 
 @functools.lru_cache(maxsize=256)

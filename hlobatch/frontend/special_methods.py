@@ -20,13 +20,15 @@ from typing import Any, Final
 from hlobatch.analysis.overloads import BOOL, LEN
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend import builtins as batched_builtins
-from hlobatch.frontend import python_numbers, sequences
+from hlobatch.frontend import own_methods, python_numbers, sequences
 from hlobatch.frontend.calls import call
 from hlobatch.frontend.files import is_users
 from hlobatch.frontend.items import item
 from hlobatch.frontend.members import NAMES, member
 from hlobatch.frontend.operators import BINARY, COMPARISONS, UNARY
 from hlobatch.frontend.own_methods import own_method, reflected_comes_first
+from hlobatch.values.held_classes import is_held
+from hlobatch.values.lane_failures import needed
 
 _EQ: Final = "__eq__"
 _NE: Final = "__ne__"
@@ -87,6 +89,23 @@ def method(name: str, *operands: Any) -> Callable[..., Any]:
         return functools.partial(python_numbers.augment, operator)
     name = operator if in_place else name
     return functools.partial(_MEANINGS.get(name, functools.partial(python_numbers.operate, name)))
+
+
+def check_operands(name: str, *operands: Any) -> None:
+    """Note the lanes in which an operation that is a call of a method raises, since its object is None."""
+    value = operands[1] if name == "contains" else operands[0]
+    if not is_held(value):
+        return
+    if name.startswith("."):
+        needed(value, AttributeError, f"'NoneType' object has no attribute {name[1:].removesuffix('=')!r}")
+    elif name == "contains":
+        needed(value, TypeError, "argument of type 'NoneType' is not iterable")
+    elif name == "getitem":
+        needed(value, TypeError, "'NoneType' object is not subscriptable")
+    elif name == "len":
+        needed(value, TypeError, "object of type 'NoneType' has no len()")
+    elif name != "truth":
+        own_methods.check_operands(name.removesuffix("="), *operands)
 
 
 def property_of_base(cls: type, value: Any, name: str) -> Callable[..., Any]:

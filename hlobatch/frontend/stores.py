@@ -20,12 +20,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hlobatch._jax import is_tracer
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.frontend import array_stores
 from hlobatch.frontend.builtins import is_array
 from hlobatch.frontend.items import Lists, check_index, check_key, gathered, within
 from hlobatch.frontend.items import item as chosen_item
+from hlobatch.frontend.lane_numbers import is_of_lane
 from hlobatch.frontend.lane_slices import Span, Stretch, is_lane_index
 from hlobatch.frontend.list_stores import all_chosen, in_lists
 from hlobatch.frontend.own_methods import own_method_error
@@ -35,6 +35,7 @@ from hlobatch.ir.growing import Growing
 from hlobatch.ir.value import Collection
 from hlobatch.prelude.bases import Content
 from hlobatch.values.boxes import attributes_of, boxed, is_boxable
+from hlobatch.values.held_classes import is_held
 from hlobatch.values.identity import has_changed, is_now, is_one_of, mutable_parts, places_of
 from hlobatch.values.kinds import Kinds, asked
 from hlobatch.values.lane_failures import by_python, is_there, needed
@@ -68,8 +69,26 @@ def item(value: Any, key: Any) -> Any:
 def stored(root: Any, value: Any, *steps: Step) -> Any:
     """The value after an assignment to the part to which the steps lead."""
     steps = _into_contents(root, steps)
+    _refuse_circle(root, value, steps)
     new = in_lists(root, value, _keys(steps))
     return _changed(root, steps, lambda base, step: _assigned(base, step, value)) if new is None else new
+
+
+def _refuse_circle(root: Any, value: Any, steps: Sequence[Step]) -> None:
+    """Refuse to put an object into a part of itself, since a variable holds an object with all its parts."""
+    if not is_boxable(value) and not isinstance(value, (list, dict, tuple)):
+        return
+    inside = {id(part): part for _, part in mutable_parts(value) if is_boxable(part)}
+    base = root
+    for step in steps if inside else ():
+        if id(base) in inside:
+            error = UnsupportedSyntaxError(
+                f"an object of {type(base).__name__!r} is made to refer to itself",
+                help="keep its parts in arrays or lists, and refer to them by their index.",
+            )
+            error.is_of_references = True
+            raise error
+        base = _read(base, step) if step is not steps[-1] else None
 
 
 def part(root: Any, *steps: Step) -> Any:
@@ -109,10 +128,12 @@ def part_to_change(root: Any, *steps: Step) -> Any:
     if isinstance(value, Growing) or is_boxable(value):  # a method of a user's object is a call of the program
         return value
     if any(is_lane_index(key) for _, key in steps):
-        raise UnsupportedSyntaxError(
+        error = UnsupportedSyntaxError(
             "this code changes an item of a list in place, which is another one in each lane",
             help="assign to the item: `items[i] = [*items[i], x]`.",
         )
+        error.about = places_of(value) or None
+        raise error
     return value
 
 
@@ -237,6 +258,8 @@ def _assigned(base: Any, step: Step, value: Any) -> Any:
     if kind == "." and isinstance(base, Growing):
         raise AttributeError(f"{base.python.__name__!r} object has no attribute {key!r}")
     if kind == ".":
+        if is_held(base):
+            setattr(base, key, value)  # refuses it
         new = _copied(base, f"attribute {key!r}")
         setattr(new, key, value)
         return new
@@ -309,7 +332,7 @@ def _with_entry(base: dict[Any, Any], key: Any, value: Any) -> dict[Any, Any]:
         for place, one in enumerate(key.hb_objects):
             new[one] = chosen([base[one], value], jnp.asarray(key.hb_index == place, jnp.int32))
         return new
-    if any(map(is_tracer, jax.tree.leaves(key))):
+    if any(map(is_of_lane, jax.tree.leaves(key))):
         error = BatchTypeError(
             "the key of a dict differs between lanes",
             help="let all its keys be numbers, and no texts; or keep an array, and use the key for its index.",
@@ -341,7 +364,7 @@ def _like(base: Any, items: list[Any]) -> Any:
 
 def own(value: Any) -> Any:
     """An argument that the function changes: an object is copied, so that the caller's static object stays as it is."""
-    if not is_boxable(value):
+    if not is_boxable(value) or is_held(value):
         return value
     new = _copied_with_its_objects(value)
     is_one_of(new, [value])
@@ -353,7 +376,11 @@ def _copied_with_its_objects(value: Any) -> Any:
     new = copy.copy(value)
     for name, part in attributes_of(value).items():
         own_part = mapped(
-            lambda leaf: _copied_with_its_objects(leaf) if is_boxable(leaf) and not is_optional(leaf) else leaf,
+            lambda leaf: (
+                _copied_with_its_objects(leaf)
+                if is_boxable(leaf) and not (is_optional(leaf) or is_held(leaf))
+                else leaf
+            ),
             part,
             is_optional,
         )

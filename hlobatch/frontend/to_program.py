@@ -6,7 +6,7 @@ program's functions and nothing more.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 from hlobatch.diagnostics import HloBatchError, Location, Note, UnsupportedSyntaxError
@@ -15,11 +15,14 @@ from hlobatch.frontend.callees import Callee, Callees, changed_default
 from hlobatch.frontend.expressions import parameter_names
 from hlobatch.frontend.failures import MOST_FAILURES, Failures, LooksAt, Relay
 from hlobatch.frontend.guesses import OF_LOWERING, NothingExpected
+from hlobatch.frontend.rewriting.references import referring
 from hlobatch.frontend.to_cfg import FunctionLowering
-from hlobatch.ir.ops import HALT, FunctionCallOp, GotoOp
+from hlobatch.ir.ops import HALT, FunctionCallOp, GotoOp, PrimOp
 from hlobatch.ir.program import MAIN, Block, ControlFlowGraph, Function, Program
 from hlobatch.prelude import is_of_prelude
+from hlobatch.values.columns import Column, none_made
 from hlobatch.values.facts import NONE_KNOWN, WHOLE_PROGRAM, Facts, Learned, Site, tell
+from hlobatch.values.held_classes import MADE
 from hlobatch.values.lane_failures import WHERE_CHECKED, Caught
 
 
@@ -59,9 +62,11 @@ def program_and_facts(
         facts = facts.and_also(Learned(WHOLE_PROGRAM, Caught(WHERE_CHECKED, has_try=False)))
     while True:
         callees = Callees(facts, follow, guessed=set(guessed), classes=set(classes))
-        main = callees.add(function, type_inference)
+        with referring(facts):
+            main = callees.add(function, type_inference)
         try:
-            functions = _lowered(main, callees, known)
+            with referring(facts):
+                functions = _lowered(main, callees, known)
         except Learned as learned:
             facts = facts.more(learned)
             continue
@@ -150,6 +155,21 @@ def _of_jax(callee: Callee, error: HloBatchError) -> HloBatchError:
     )
 
 
+def _empty(columns: Sequence[str], location: Location) -> Iterator[PrimOp]:
+    """Operations that make the columns of objects that refer to each other, before any is made."""
+    for column in columns:
+        function = _none_made if column.endswith(MADE) else _no_rows
+        yield PrimOp((), (column,), function, f"{column} = …", location=location)
+
+
+def _none_made() -> tuple[Any]:
+    return (none_made(),)
+
+
+def _no_rows() -> tuple[Any]:
+    return (Column(),)
+
+
 def _with_main(callee: Callee, functions: tuple[Function, ...], looks_at: LooksAt) -> Program:
     location = callee.source.definition
     parameters = tuple(f"{MAIN}.{name}" for name in parameter_names(callee.source))
@@ -159,6 +179,7 @@ def _with_main(callee: Callee, functions: tuple[Function, ...], looks_at: LooksA
     caught = tuple(f"$caught{number}" for number in range(len(looks_at.raised) if callee.raises else 0))
     given_back = tuple(f"{MAIN}.{name}" for name in ("$result", *changed, *failure, *caught))
     result = tuple(f"{MAIN}.{name}" for name in ("$result", *failure))
-    call = FunctionCallOp(callee.name, parameters, given_back, location=location)
-    entry = Block("entry", (call,), GotoOp(HALT, location=location), location)
+    columns = tuple(f"{MAIN}.{name}" for name in callee.columns)
+    call = FunctionCallOp(callee.name, (*columns, *parameters), given_back, location=location)
+    entry = Block("entry", (*_empty(columns, location), call), GotoOp(HALT, location=location), location)
     return Program(ControlFlowGraph((entry,)), functions, {}, parameters, result, {}, location)

@@ -61,6 +61,8 @@ def walked(
 
 def attributes(item: Any) -> dict[str, Any]:
     """An object's attributes by name."""
+    if "hb_is_held" in vars(type(item)):  # the others are in columns
+        return {"hb_number": item.hb_number}
     slots = [name for cls in type(item).__mro__ for name in _slots(cls)]
     own = getattr(item, "__dict__", None)
     if isinstance(item, BaseException):

@@ -29,7 +29,8 @@ from hlobatch.ir.ops import FunctionCallOp
 from hlobatch.ir.program import Program
 from hlobatch.ir.types import Type
 from hlobatch.transforms.pipeline import specialized_program
-from hlobatch.values.facts import NONE_KNOWN, Copy, Facts, Grows, Learned, LoopSite, Site, Turns
+from hlobatch.values.facts import NONE_KNOWN, WHOLE_PROGRAM, Copy, Facts, Grows, Learned, LoopSite, Site, Turns
+from hlobatch.values.held_classes import HeldInColumns, holding
 from hlobatch.values.kinds import OfKinds
 from hlobatch.values.own_containers import MakesContents, contents_known
 
@@ -118,12 +119,14 @@ class Attempts:
         in_types: Types of the program's inputs.
         turns: The trip counts that tracing finds out; later attempts add to it.
         names: The errors found so far of names that were meant to be places in containers.
+        can_be_held: Finds the classes whose objects may be held in columns.
     """
 
     make: Make
     in_types: Mapping[str, Type]
     turns: Mapping[LoopSite, int]
     names: list[HloBatchError] = field(default_factory=list)
+    can_be_held: Callable[[], HeldInColumns | None] = lambda: None
 
     def attempt(self, facts: Facts, loops: Loops = frozenset(), *, is_trial: bool = False) -> Attempt:
         """Make the program again until no more facts are learned.
@@ -139,7 +142,8 @@ class Attempts:
         for rounds in itertools.count():
             facts = self._with_turns(facts, loops, is_trial)
             try:
-                program, facts = self.make(facts)
+                with holding(facts.of(HeldInColumns, WHOLE_PROGRAM)):
+                    program, facts = self.make(facts)
             except HloBatchError as wrong:
                 if not wrong.may_grow and not wrong.none_or_value:
                     raise
@@ -147,7 +151,7 @@ class Attempts:
             _check_that_it_ends(rounds, facts, program)
             typed, error = None, None
             try:
-                with contents_known(facts.has(MakesContents)):
+                with contents_known(facts.has(MakesContents)), holding(facts.of(HeldInColumns, WHOLE_PROGRAM)):
                     typed = specialized_program(program, self.in_types, facts)
             except Learned as learned:
                 error = self._error_of_known(facts, learned)

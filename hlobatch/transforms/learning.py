@@ -7,7 +7,7 @@ facts, and most functions need no more. Where an attempt fails, others are made 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -22,10 +22,17 @@ from hlobatch.transforms.made_again import made_again
 from hlobatch.transforms.remedies import successful
 from hlobatch.values.containers import with_room
 from hlobatch.values.facts import counted
+from hlobatch.values.held_classes import HeldInColumns
 
 
 def learned_program(
-    make: Make, in_types: Mapping[str, Type], lessons: Lessons, *, writes_out: bool = True, room: int = 1
+    make: Make,
+    in_types: Mapping[str, Type],
+    lessons: Lessons,
+    *,
+    writes_out: bool = True,
+    room: int = 1,
+    can_be_held: Callable[[], HeldInColumns | None] = lambda: None,
 ) -> tuple[Program, Lessons]:
     """The typed program of a function, and what making it has taught.
 
@@ -38,11 +45,12 @@ def learned_program(
         lessons: What making the program with other room has taught.
         writes_out: Whether short loops over known values are unrolled even if they need not be.
         room: Factor on the initial capacity of containers, where the user gives none.
+        can_be_held: Finds the classes whose objects may be held in columns.
 
     Raises:
         HloBatchError: Any error in the program.
     """
-    learned = partial(_with_orders_as_set, make, in_types, lessons, writes_out, room)
+    learned = partial(_with_orders_as_set, make, in_types, lessons, writes_out, room, can_be_held)
     are_sorted = lessons.are_sorted
     first: HloBatchError | None = None
     while True:
@@ -63,7 +71,12 @@ def learned_program(
 
 
 def _with_orders_as_set(
-    make: Make, in_types: Mapping[str, Type], lessons: Lessons, writes_out: bool, room: int
+    make: Make,
+    in_types: Mapping[str, Type],
+    lessons: Lessons,
+    writes_out: bool,
+    room: int,
+    can_be_held: Callable[[], HeldInColumns | None],
 ) -> Attempt:
     """The attempt that gives a program, with dicts in the orders that are set.
 
@@ -72,7 +85,7 @@ def _with_orders_as_set(
             program fails in its line, that is the error of the name.
     """
     with with_room(room), counted(writes_out) as turns:
-        attempts = Attempts(make, in_types, turns)
+        attempts = Attempts(make, in_types, turns, can_be_held=can_be_held)
         try:
             return successful(attempts, lessons)
         except HloBatchError as wrong:

@@ -19,6 +19,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 
 from hlobatch.analysis.type_errors import RESULT
 from hlobatch.diagnostics import HloBatchError
@@ -38,8 +39,11 @@ from hlobatch.values.facts import (
     MayBeNone,
     is_kept_as_loop,
 )
+from hlobatch.values.held_classes import BelongsTo, HeldInColumns
 from hlobatch.values.own_containers import MakesContents
 
+_KEPT: Final = (MayBeNone, Grows, GoesOver, Looped, MakesContents, HeldInColumns, BelongsTo)
+"""The kinds of facts that are kept where variables hold more."""
 Widening = MayBeNone | Grows
 """A fact that lets a variable hold more."""
 
@@ -55,7 +59,29 @@ def successful(attempts: Attempts, lessons: Lessons) -> Attempt:
             attempt = attempts.attempt(lessons.facts, lessons.loops)
             if attempt.error is None:
                 return attempt
-    attempt = attempts.attempt(NONE_KNOWN)
+    try:
+        return _mended(NONE_KNOWN, attempts)
+    except HloBatchError as error:
+        if (held := attempts.can_be_held()) is None:
+            raise
+        names = [*attempts.names]
+        attempts.names.clear()
+        try:
+            return _mended(NONE_KNOWN.and_also(Learned(WHOLE_PROGRAM, held)), attempts)
+        except HloBatchError as other:
+            if error.is_of_references:
+                raise other from None
+        attempts.names[:] = names
+        raise error
+
+
+def _mended(facts: Facts, attempts: Attempts) -> Attempt:
+    """The attempt that gives a program, with remedies as they are needed; the first is made with some facts.
+
+    Raises:
+        HloBatchError: The error that no remedy mends.
+    """
+    attempt = attempts.attempt(facts)
     while attempt.error is not None:
         attempt = _next(attempt, attempts)
     return attempt
@@ -92,7 +118,7 @@ def _widened(wrong: Attempt, widened: Sequence[Widening], unrolled: Attempt, att
     widened = [*widened, *_widened_besides(wrong, unrolled, attempts)]
     known = wrong.facts.without(Copy).known  # a text that gets longer needs one function where it may be any text
     if any(isinstance(fact, Grows) for fact in widened):  # most other facts are learned anew
-        known = {of: fact for of, fact in known.items() if of[0] in (MayBeNone, Grows, GoesOver, Looped, MakesContents)}
+        known = {of: fact for of, fact in known.items() if of[0] in _KEPT}
     return attempts.attempt(Facts({**known, **{(type(fact), fact.site): fact for fact in widened}}), wrong.loops)
 
 

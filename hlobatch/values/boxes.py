@@ -22,9 +22,11 @@ import jax
 
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.ir.boxed import Boxed, in_own_order, is_in_own_order
+from hlobatch.ir.reference import Nothing, to
 from hlobatch.ir.walk import attributes
 from hlobatch.prelude import bases, in_turn, is_registered
 from hlobatch.values.draws import is_users_class
+from hlobatch.values.held_classes import MARK, is_held
 
 _BASES: Final = frozenset({object, abc.ABC, typing.Generic, typing.Protocol})
 _OF_PRELUDE: Final = (bases.__name__, in_turn.__name__)
@@ -35,7 +37,7 @@ _METACLASSES: Final = (type, abc.ABCMeta, type(typing.Protocol))
 def is_boxable(value: Any) -> bool:
     """Whether a value is an object of a class of the user's, all of whose state is in its attributes."""
     cls: Any = type(value)
-    return _is_plain(cls)
+    return _is_plain(cls) or cls is Nothing
 
 
 @functools.lru_cache(maxsize=1024)
@@ -59,7 +61,7 @@ def _has_own_setting(cls: type) -> bool:
     """Whether assignment to an attribute runs code of the class, other than a frozen dataclass's refusal."""
     params = getattr(cls, "__dataclass_params__", None)
     is_frozen = params is not None and params.frozen
-    return any(name in vars(cls) for name in ("__setattr__", "__delattr__")) and not is_frozen
+    return any(name in vars(cls) for name in ("__setattr__", "__delattr__")) and not is_frozen and MARK not in vars(cls)
 
 
 def attributes_of(value: Any) -> dict[str, Any]:
@@ -94,6 +96,8 @@ def _boxed(value: Any, static: Collection[int], attribute: Callable[[Any], Any],
                 f"an object of {type(leaf).__name__!r} refers to itself",
                 help="keep its parts in arrays or lists, and refer to them by their index.",
             )
+        if is_held(leaf):
+            return to(type(leaf), leaf.hb_number)
         own, inside = attributes_of(leaf), (*around, id(leaf))
         return Boxed(
             type(leaf), tuple(own), tuple(_boxed(attribute(part), static, attribute, inside) for part in own.values())

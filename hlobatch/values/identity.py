@@ -32,6 +32,7 @@ from hlobatch.ir.value import is_value
 from hlobatch.ir.walk import walked
 from hlobatch.scoped import having
 from hlobatch.values.boxes import attributes_of, is_boxable
+from hlobatch.values.held_classes import is_held
 from hlobatch.values.kinds import Kinds
 
 Path = tuple[int, ...]
@@ -409,6 +410,8 @@ def mutable_parts(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
     if isinstance(value, Kinds):
         for one in value.hb_parts:
             yield from mutable_parts(one, path)
+        return
+    if is_held(value):  # what it refers to is in columns
         return
     if is_value(value) and value.hb_inside is not value:
         yield from mutable_parts(value.hb_inside, path)

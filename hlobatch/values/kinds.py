@@ -28,6 +28,7 @@ from hlobatch.ir.boxed import Boxed
 from hlobatch.ir.carrier import ASKED, Carrier
 from hlobatch.ir.choice import Choice, objects_of
 from hlobatch.ir.growing import Growing
+from hlobatch.ir.reference import Nothing
 from hlobatch.ir.types import Static, TensorType, is_leaf, number_kind
 from hlobatch.scoped import having
 from hlobatch.values.boxes import attributes_of, is_boxable
@@ -248,7 +249,13 @@ def asked(value: Kinds) -> NoReturn:
 
 def named(value: Kinds) -> str:
     """The kinds of a value, in the words of a message."""
-    return " or ".join("a number" if is_tracer(part) else f"a {type(part).__name__}" for part in value.hb_parts)
+    return " or ".join(map(_named, value.hb_parts))
+
+
+def _named(part: Any) -> str:
+    if isinstance(part, Nothing):
+        return "None"
+    return "a number" if is_tracer(part) else f"a {type(part).__name__}"
 
 
 def _way_to(value: Any, part: Kinds, way: Way = ()) -> Way | None:

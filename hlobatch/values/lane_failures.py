@@ -41,6 +41,8 @@ from hlobatch.prelude import is_of_prelude
 from hlobatch.scoped import having
 from hlobatch.values.carriers import in_words
 from hlobatch.values.facts import WHOLE_PROGRAM, Learned, NotYet, Site, of_code
+from hlobatch.values.held_classes import is_held
+from hlobatch.values.held_classes import is_there as is_referred_to
 from hlobatch.values.optional import in_any_case, is_any_optional, optional
 
 OF_LANES: Final = (ZeroDivisionError, IndexError, KeyError, ValueError, OverflowError, StopIteration)
@@ -368,14 +370,15 @@ def is_trusted() -> bool:
 
 def is_there(value: Any, what: str) -> None:
     """Note that lanes fail in which an operand is None; ``what`` is the operation, as it begins Python's message."""
-    if (known := optional(value)) is not None:
-        fails(TypeError, f"{what} None", jnp.logical_not(known.is_there))
+    needed(value, TypeError, f"{what} None")
 
 
 def needed(value: Any, kind: type[Exception], text: str) -> None:
     """Note that lanes raise ``kind(text)`` in which a value is None."""
     if (known := optional(value)) is not None:
         fails(kind, text, jnp.logical_not(known.is_there))
+    elif is_held(value):
+        fails(kind, text, jnp.logical_not(is_referred_to(value)))
 
 
 def given(value: Any, kind: type[Exception], text: str) -> Any:

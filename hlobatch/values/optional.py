@@ -35,6 +35,7 @@ from hlobatch.ir.maybe import Maybe
 from hlobatch.scoped import having
 from hlobatch.values.boxes import attributes_of, boxed, is_boxable
 from hlobatch.values.facts import Learned, MayBeNone
+from hlobatch.values.held_classes import is_held, is_there
 from hlobatch.values.kinds import Kinds
 from hlobatch.values.kinds import asked as asked_by_kind
 
@@ -79,7 +80,9 @@ def is_several(value: Any) -> bool:
 def is_none(value: Any) -> Any:
     """``value is None``: a Python bool, or a boolean array where that differs between lanes."""
     known = alternatives(value)
-    return value is None if known is None else known.hb_is_none
+    if known is None:
+        return jnp.logical_not(is_there(value)) if is_held(value) else value is None
+    return known.hb_is_none
 
 
 def is_present(value: Any) -> Any:

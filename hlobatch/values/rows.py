@@ -21,10 +21,12 @@ from hlobatch.diagnostics import BatchTypeError
 from hlobatch.ir.boxed import Boxed, unboxed
 from hlobatch.ir.growing import ALTERNATIVES, KINDS, Growing
 from hlobatch.ir.patterns import INSIDE, are_alike, remade
+from hlobatch.ir.reference import TO_NOTHING, is_reference, to
 from hlobatch.ir.types import Static, TensorType, Type
 from hlobatch.ir.value import Collection, Value
 from hlobatch.values import whole_numbers
 from hlobatch.values.boxes import boxed
+from hlobatch.values.held_classes import is_holding
 from hlobatch.values.identity import is_one_of, moved
 from hlobatch.values.kinds import Kinds
 from hlobatch.values.lane_failures import of_each_item
@@ -47,13 +49,24 @@ def kind_of(item: Any) -> Any:
             "what is None in some lanes is put into a container whose length differs between lanes",
             help="put a number in its place, or a tuple of a flag and a value.",
         )
-    kind = jax.tree.map(_part_kind, boxed(item, ()), is_leaf=_is_part)
+    kind = jax.tree.map(_part_kind, _with_references(boxed(item, ())), is_leaf=_is_part)
     if not jax.tree.leaves(kind):
         raise BatchTypeError(
             f"{item!r} is put into a container whose length differs between lanes",
             help="keep numbers in it, or arrays, or tuples of them: number the objects.",
         )
     return kind
+
+
+def _with_references(item: Any) -> Any:
+    """An item with a reference to nothing in place of each None, where objects refer to each other."""
+    if not is_holding():
+        return item
+    return jax.tree.map(lambda part: TO_NOTHING if part is None else part, item, is_leaf=_is_whole)
+
+
+def _is_whole(part: Any) -> bool:
+    return part is None or isinstance(part, (TensorType, Static, Collection))
 
 
 def _is_part(part: Any) -> bool:
@@ -156,6 +169,8 @@ def equal(rows: Any, item: Any) -> Any | None:
         BatchTypeError: As in ``check_equality``.
     """
     item = as_sought(boxed(item, ()), rows)
+    if is_holding():
+        item = held(item, row_kind(rows))
     check_equality(rows)
     trees: list[Any] = [jax.tree.structure(value) for value in (item, rows)]
     if trees[0] != trees[1]:
@@ -197,7 +212,7 @@ def check_equality(rows: Any) -> None:
                 f"what is looked for in a container is a {name} of another length in each lane, or holds one",
                 help="keep numbers by which they are known, such as a pair of bounds, and look for these.",
             )
-        if isinstance(part, Boxed):
+        if isinstance(part, Boxed) and not (is_reference(part) and part.is_told_by_identity):
             raise BatchTypeError(
                 f"what is looked for in a container, or compared, is an object of {part.cls.__name__!r}, or holds one",
                 help="keep numbers by which it is known, and look for these, as in "
@@ -290,6 +305,8 @@ def converted(rows: Any, kind: Any, capacity: int, *, adopts: bool = True) -> An
     def visit(wanted: Any, part: Any) -> Any:
         if isinstance(wanted, Growing):
             return more_of(jax.vmap(wanted.hold)(part), wanted)
+        if is_reference(wanted):
+            return to(wanted.cls, convert(part.number, wanted.number))
         if isinstance(wanted, Kinds):
             return more_of(jax.vmap(lambda one: wanted.hb_hold(one, _held))(part), wanted)
         return convert(part, wanted) if isinstance(wanted, TensorType) else INSIDE
@@ -409,6 +426,8 @@ def held(item: Any, kind: Any) -> Any:
         if isinstance(kind, Growing):
             return kind.hold(part)
         if isinstance(kind, Kinds):
+            return kind.hb_hold(part, _held)
+        if is_reference(kind) and not isinstance(part, TensorType):
             return kind.hb_hold(part, _held)
         return part if isinstance(kind, TensorType) or not are_alike(kind, part) else INSIDE
 

@@ -19,6 +19,7 @@ from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import ALTERNATIVES, KINDS, Growing
 from hlobatch.ir.maybe import Maybe
 from hlobatch.ir.patterns import INSIDE, are_alike, parts_of, remade
+from hlobatch.ir.reference import Reference, is_reference
 from hlobatch.ir.types import Leaf, Static, TensorType, Type, is_leaf
 from hlobatch.ir.value import is_value
 from hlobatch.typing import DType
@@ -29,7 +30,7 @@ from hlobatch.values.one_of import OneOf
 
 _KINDS: Final = (np.bool_, np.integer, np.floating, np.complexfloating)
 """Kinds of dtypes. A Python number adopts a dtype of its own kind or a later one, of any number of bits."""
-_JOINING: Final = (OneOf, Maybe)
+_JOINING: Final = (Reference, OneOf, Maybe)
 """The kinds of value that are joins of other kinds, in the order in which they are tried: None beside an object is one
 of two objects, and beside a number it is a number that may be None. A type does not know what it becomes beside
 another, so this is the one place that lists kinds."""
@@ -62,11 +63,11 @@ class EndlessError(DisagreementError):
 
 MOST_INSIDE: Final = 8
 """Most levels of nesting of values that may be None; a loop that links objects adds a level each turn."""
-MOST_LEAVES_OF_A_TREE: Final = 60
+MOST_LEAVES_OF_A_TREE: Final = 24
 """Most leaves of a value in which values that may be None are nested ``LEAST_INSIDE_OF_A_TREE`` deep: an object with
-two attributes of its own class doubles them with each level. Chosen by judgement (2026-11): with twice as many,
-inference takes minutes."""
-LEAST_INSIDE_OF_A_TREE: Final = 4
+two attributes of its own class doubles them with each level, and inference takes minutes with a hundred. Such objects
+are held in columns (``transforms/remedies.py``). Chosen by judgement (2026-11)."""
+LEAST_INSIDE_OF_A_TREE: Final = 3
 
 
 def join(left: Type, right: Type, *, optional: bool = False) -> Type:
@@ -95,9 +96,22 @@ def join(left: Type, right: Type, *, optional: bool = False) -> Type:
             raise
         except (DisagreementError, BatchTypeError):
             raise reason from None
-        if not optional:
+        if not optional and not _only_refers(left, right, joined):
             raise NoneError(str(reason)) from None
         return joined
+
+
+def _only_refers(left: Type, right: Type, joined: Type) -> bool:
+    """Whether the join has nothing that may be None, and is so in neither type, but references."""
+    if not any(map(is_reference, jax.tree.leaves(joined.tensors, is_leaf=is_reference))):
+        return False
+    return _differing(joined.tensors) <= max(map(_differing, (left.tensors, right.tensors)))
+
+
+def _differing(pattern: Any) -> int:
+    """The number of parts that are None, or one of several objects, depending on the lane, but for references."""
+    differs = is_value(pattern) and pattern.hb_differs and not is_reference(pattern)
+    return differs + (0 if is_leaf(pattern) else sum(map(_differing, parts_of(pattern))))
 
 
 def join_of_results(left: Type, right: Type) -> Type:

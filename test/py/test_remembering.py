@@ -182,12 +182,6 @@ def one_array(x):
     return a is b
 
 
-def one_object(x):
-    a, b = Point(), Point()
-    h = a if x > 1 else b
-    return h is a
-
-
 @pytest.mark.parametrize(
     ("function", "said"),
     [
@@ -204,7 +198,6 @@ def one_object(x):
         (mapped, "one of them changes an object in place"),
         (one_array, "whether two names stand for one array is not known"),
         (one_list, "whether two names stand for one list is not known"),
-        (one_object, "whether two names stand for one Point is not known"),
     ],
     ids=lambda value: value.__name__ if callable(value) else value.split()[-1],
 )
@@ -314,7 +307,6 @@ def height_of(keys):
 
 
 @pytest.mark.slow
-def test_a_tree_of_objects_is_refused_soon() -> None:
-    """Each type that was tried had twice as many leaves as the one before, and no end was seen after minutes."""
-    with pytest.raises(hb.BatchTypeError, match="one holds a value or None, that another, and so on without end"):
-        height_of(np.arange(6).reshape(2, 3))
+def test_a_tree_of_objects_takes_no_minutes() -> None:
+    """Regression: each type that was tried had twice as many leaves as the one before, and no end was seen."""
+    assert height_of(np.arange(6).reshape(2, 3)).tolist() == [3, 3]

@@ -190,7 +190,7 @@ class GeneratorLoop:
         own, there = self.source.function, lowering.source.function
         if own.__globals__ is not there.__globals__ or own.__closure__:
             raise self._refused("is defined in another file or function", definition, "define it in this file.")
-        free = read_names(definition).keys() - local_names(definition)
+        free = read_names(definition).keys() - local_names(definition) - set(lowering.callee.columns)
         if clash := sorted(free & lowering.local):
             raise self._refused(f"reads {clash[0]!r}, and so is a variable here", definition, "rename the variable.")
 

@@ -9,8 +9,8 @@ import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from hlobatch.frontend.compiling import ONE_AT_A_TIME
 from hlobatch.frontend.nodes import located
-from hlobatch.frontend.source import ONE_AT_A_TIME
 
 _FACTORY, _CODE = "__hb_factory", "__hb_code"
 

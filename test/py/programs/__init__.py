@@ -15,6 +15,7 @@ from programs import (
     graphics,
     graphs,
     learning,
+    linked,
     lists,
     number_theory,
     numerics,
@@ -38,6 +39,7 @@ SUBJECTS = (
     environments,
     everyday,
     lists,
+    linked,
     classes,
     containers,
 )
