@@ -230,6 +230,8 @@ def _calling(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], other
             if has_changed(known):  # the program has to make each item as it is used
                 raise otherwise()
             result = call(function, *args, **kwargs)
+        elif _in_turn(function, args) is not None and has_changed(known):
+            raise otherwise()  # lanes have a list of all items
     return result
 
 

@@ -357,8 +357,26 @@ def generators_that_are_read_to_their_ends(n):
     return sum(items), sum(in_order), len(joined), sum(absolute), x, y, sum(chained), sum(starred), sum(pairs), made
 
 
+def a_list_around_gets_items(n):
+    """By a function inside that a comprehension or ``map`` calls."""
+    xs, asked = [n, 3, 1], []
+
+    def asked_for(x):
+        asked.append(x)
+        return x + 1
+
+    total = sum([asked_for(x) for x in xs]) + max(map(asked_for, xs))
+    items = [*map(asked_for, xs), *list(filter(asked_for, xs))]
+    items.extend(map(asked_for, range(2)))
+    later = map(asked_for, xs)
+    x, y, z = later
+    found = all(filter(asked_for, [n - 1, 1, 2]))
+    return total, items, sorted(map(asked_for, xs))[1] + x * y * z, found, asked
+
+
 PROGRAMS = (
     generators_that_are_read_to_their_ends,
+    a_list_around_gets_items,
     any_of_a_list,
     any_of_a_generator,
     all_of_a_list,

@@ -22,6 +22,7 @@ from hlobatch.frontend.in_turn.kept_iterators import takes_in_turn
 from hlobatch.frontend.nested import Template
 from hlobatch.frontend.nodes import Comprehension, walk, walk_all
 from hlobatch.frontend.own_methods import NEXT
+from hlobatch.frontend.scopes import root_of
 from hlobatch.frontend.whole_function import WholeLowering
 
 
@@ -44,7 +45,7 @@ class Effects:
     """What code does beside giving a value.
 
     Attributes:
-        calls: Whether the program itself carries out a call in it.
+        calls: Whether the program itself carries out a call in it, as of a function that changes what is around it.
         prints: Whether it prints.
         draws: Whether it goes over a generator, or an object with ``__next__``, whose items a lane counts.
         changes: Whether it changes an object or a variable.
@@ -94,7 +95,7 @@ def effects_of(node: ast.expr, function: WholeLowering) -> Effects:
     implicit = any(isinstance(part, ast.expr) and function.implicit_call(part) is not None for part in parts)
     conditions = any(isinstance(part, (ast.IfExp, ast.BoolOp)) for part in parts)
     return Effects(
-        calls=bool(callees) or counted or implicit,
+        calls=bool(callees) or counted or implicit or any(map(_changes_around, _named_in(node, function))),
         prints=any(map(function.prints, parts)),
         draws=counted or any(isinstance(part, ast.Call) and function.draws(part) is not None for part in parts),
         changes=changes(node, function) or any(one.bound or one.changed or one.changes for one in callees),
@@ -119,6 +120,13 @@ def _named_in(node: ast.expr, function: WholeLowering) -> Iterator[Template]:
     for part in walk(node):
         if isinstance(part, ast.Name) and part.id in function.scope:
             yield function.scope[part.id]
+
+
+def _changes_around(template: Template) -> bool:
+    """Whether a function defined inside changes a variable, or an object in one, of the function around it."""
+    calls = (part for part in walk(template.source.node) if _may_change(part))
+    roots = (root_of(call.func) for call in calls if isinstance(call, ast.Call))
+    return bool(template.changed) or any(isinstance(one, ast.Name) and one.id in template.captured for one in roots)
 
 
 def _may_change(node: ast.AST) -> bool:
