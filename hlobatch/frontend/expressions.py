@@ -28,7 +28,8 @@ from hlobatch.frontend.differentiated import differentiates
 from hlobatch.frontend.following import Calls, called, is_generator
 from hlobatch.frontend.in_turn import kept_iterators, used_up
 from hlobatch.frontend.in_turn.comprehensions import listed, with_items
-from hlobatch.frontend.in_turn.lazy import LAZY, as_generator
+from hlobatch.frontend.in_turn.lazy import LAZY, as_generator, one_by_one
+from hlobatch.frontend.in_turn.moments import effects_of
 from hlobatch.frontend.in_turn.reductions import REDUCERS
 from hlobatch.frontend.in_turn.trace_time import TraceTimeLowering
 from hlobatch.frontend.library import changed_by, is_built_in
@@ -146,11 +147,11 @@ class ExpressionLowering(WholeLowering):
         if len(node.ops) > 1:
             return self.conditions.chained(node)
         [items] = node.comparators
-        one_by_one = items if isinstance(items, ast.GeneratorExp) else self.as_generator(items)
+        made = items if isinstance(items, ast.GeneratorExp) else self.as_generator(items)
         if isinstance(items, ast.Name) and used_up.is_always_one(items.id, self.source, self.local):
-            one_by_one = listed(items, ast.GeneratorExp)  # whose items behind the one that is found are left
-        if isinstance(node.ops[0], (ast.In, ast.NotIn)) and one_by_one is not None:
-            return TraceTimeLowering(self).membership(located(ast.Compare(node.left, node.ops, [one_by_one]), node))
+            made = listed(items, ast.GeneratorExp)  # whose items behind the one that is found are left
+        if isinstance(node.ops[0], (ast.In, ast.NotIn)) and made is not None:
+            return TraceTimeLowering(self).membership(located(ast.Compare(node.left, node.ops, [made]), node))
         return self.with_simple_children(node)
 
     def implicit_call(self, node: ast.AST) -> tuple[str, Sequence[ast.expr]] | None:
@@ -537,11 +538,13 @@ class ExpressionLowering(WholeLowering):
         """A call that goes over the items of a generator, with a comprehension of them; any other node unchanged."""
         match node:
             case ast.Call(function, [ast.Call() as items, *others]) if self.draws(items) and self._goes_over(function):
-                kind, one_by_one = self._kind_for(function), self.as_generator(items)
-                if one_by_one is None:
+                kind, drawn = self._kind_for(function), self.as_generator(items)
+                if drawn is None:
                     return with_items(node, items, kind)  # type: ignore[return-value]
-                given = one_by_one if kind is ast.GeneratorExp else _at_once(one_by_one)
+                given = drawn if kind is ast.GeneratorExp else _at_once(drawn)
                 return located(ast.Call(function, [given, *others], node.keywords), node)  # type: ignore[return-value]
+            case ast.Call(function, [ast.Call() as items]) if (by_key := self._by_a_key(node, items)) is not None:
+                return located(ast.Call(function, [by_key], node.keywords), node)  # type: ignore[return-value]
             case ast.Call(function, [items, *_]) if self._takes_in_turn(node):
                 return with_items(node, items, self._kind_for(function))  # type: ignore[return-value]
             case ast.Call() | ast.List() | ast.Tuple() | ast.Set():
@@ -564,6 +567,13 @@ class ExpressionLowering(WholeLowering):
         """A generator expression, or ``map`` and ``filter`` whose function the program calls, as a list; else None."""
         found = items if isinstance(items, ast.GeneratorExp) else self.as_generator(items)
         return None if found is None else _at_once(found)
+
+    def _by_a_key(self, node: ast.Call, items: ast.Call) -> ast.GeneratorExp | None:
+        """``map`` or ``filter`` in ``max`` or ``min`` whose key has an effect, as a generator expression; else None."""
+        keys = [keyword.value for keyword in node.keywords if keyword.arg == "key"]
+        if not keys or self.static_value(node.func) not in (max, min) or not effects_of(keys[0], self).show:
+            return None
+        return one_by_one(items, self.static_value)
 
     def as_generator(self, items: ast.expr) -> ast.GeneratorExp | None:
         """``map`` or ``filter`` with a function that the program calls, as a generator expression; else None."""

@@ -13,7 +13,8 @@ objects in ``changes.py``). Each answer has modules that carry it out::
                  of what fills a container item by item                            filled.py
 
 An iterator that has a name is written at its use, if it has one (``at_its_use.py``), and is else an object of which
-each lane takes items (``kept_iterators.py``). What fits neither is refused: items that were made at once though their
-loop changes what they are made of (``read_by_turns.py``), or what they are used late (``read_late.py``), and a list
-in place of an iterator that is read twice (``used_up.py``, ``reads.py``).
+each lane takes items (``kept_iterators.py``). What fits neither is refused: a generator expression with effects that
+may not be read to its end (``read_to_the_end.py``), a loop that changes what items were made of before it
+(``read_by_turns.py``), a change before an iterator is used (``read_late.py``), and a list in place of an iterator
+that is read twice (``used_up.py``, ``reads.py``).
 """

@@ -25,7 +25,7 @@ from typing import Final, TypeVar
 
 from hlobatch.frontend.following import is_generator
 from hlobatch.frontend.in_turn.comprehensions import loops_of, nested, placed, renamed
-from hlobatch.frontend.in_turn.lazy import LAZY, as_generator
+from hlobatch.frontend.in_turn.lazy import LAZY, one_by_one
 from hlobatch.frontend.nodes import located, prefixes, with_fields
 from hlobatch.frontend.scopes import root_of
 from hlobatch.frontend.syntax import assigned, helper, literal, load
@@ -97,8 +97,7 @@ def _items(given: ast.expr, function: WholeLowering) -> ast.GeneratorExp | None:
         item = "_hb_item"
         goes_over = ast.comprehension(_at(ast.Name(item, ast.Store()), given), given, [], 0)
         return _at(ast.GeneratorExp(_at(ast.Name(item, ast.Load()), given), [goes_over]), given)
-    called = function.static_value(given.func)
-    return as_generator(given, next((own for lazy, own in LAZY.items() if called is lazy), None))
+    return one_by_one(given, function.static_value)
 
 
 def _is_generator(call: ast.Call, function: WholeLowering) -> bool:

@@ -78,6 +78,12 @@ class ItemsRaise:
     """The fact that a function of the user's, which one of ``AT_ONCE`` calls for each item, may raise."""
 
 
+def one_by_one(items: ast.Call, static_value: Callable[[ast.expr], Any]) -> ast.GeneratorExp | None:
+    """A call of ``map`` or ``filter`` as a generator expression; None for any other call."""
+    called = static_value(items.func)
+    return as_generator(items, next((own for lazy, own in LAZY.items() if called is lazy), None))
+
+
 def as_generator(node: ast.Call, drawn: Any) -> ast.GeneratorExp | None:
     """``map(f, xs)`` as ``(f(x) for x in xs)``, and ``filter(f, xs)`` as ``(x for x in xs if f(x))``; else None.
 

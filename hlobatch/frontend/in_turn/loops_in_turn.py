@@ -12,11 +12,10 @@
 from __future__ import annotations
 
 import ast
-from typing import Any
 
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.in_turn.comprehensions import in_turn
-from hlobatch.frontend.in_turn.lazy import LAZY, as_generator, calls_in_lambda
+from hlobatch.frontend.in_turn.lazy import calls_in_lambda, one_by_one
 from hlobatch.frontend.in_turn.moments import Effects, Moment, effects_of, moment
 from hlobatch.frontend.in_turn.read_by_turns import read_in_turn
 from hlobatch.frontend.nodes import located, walk_all, with_fields
@@ -69,9 +68,9 @@ def _one_by_one(items: ast.expr, function: WholeLowering) -> ast.GeneratorExp | 
     """A generator expression, or ``map`` and ``filter`` as one; None for any other iterable."""
     if isinstance(items, ast.GeneratorExp):
         return items
-    made = _made_by(items, function)
-    drawn: dict[str, Any] = {known.__name__: own for known, own in LAZY.items()}
-    return as_generator(items, drawn[made]) if made in ("map", "filter") and isinstance(items, ast.Call) else None
+    if not isinstance(items, ast.Call) or _made_by(items, function) not in ("filter", "map"):
+        return None
+    return one_by_one(items, function.static_value)
 
 
 def _moment(items: ast.expr, made: ast.GeneratorExp, node: ast.For, function: WholeLowering) -> Moment:

@@ -43,13 +43,14 @@ class TraceTimeLowering:
         assigns = frozenset(assigned_in_expressions(items))
         if name is None or given is None or any(not assigns.isdisjoint(read_names(part)) for part in given.values()):
             return self.function.with_simple_children(node)
-        if isinstance(items, ast.ListComp) and any(effects_of(part, self.function).show for part in given.values()):
-            return self.function.with_simple_children(node)  # all items are made before a key is computed
+        takes_turns = any(effects_of(part, self.function).show for part in given.values())  # a key is computed for each
+        if takes_turns and isinstance(items, ast.ListComp):
+            return self.function.with_simple_children(node)
         site = self.function.site(items)
         when = moment(effects_of(items, self.function), in_turn=False, ends_early=name in _END_EARLY)
         differs = self.function.callees.facts.of(Looped, site) is not None
         is_many = any(self._goes_over_many(generator.iter) for generator in items.generators)
-        if when is Moment.AT_ONCE and not differs and not is_many and not assigns:
+        if when is Moment.AT_ONCE and not (takes_turns or differs or is_many or assigns):
             return self.function.with_simple_children(self._with_known_ranges(node, items, site))
         if differs and name in ("any", "all"):
             items = self._in_any_order(items)
