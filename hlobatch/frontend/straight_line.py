@@ -74,7 +74,6 @@ class StraightLineLowering(abc.ABC):
         self.path: tuple[int, ...] = ()
         self.drawn: tuple[Any, ...] = ()  # the generators whose statements are being lowered, the innermost last
         self.used_up = set[Site]()  # iterators that are gone over to their ends where they are made
-        self.kept_functions = set[str]()  # temporaries that hold inner functions
         self.in_turns = set[Site]()  # calls of generators whose loops may change what the generator reads
         self.changed_in_place = set[str]()
         self.copies = 1  # of the statement that is being lowered, for kinds of objects
@@ -296,10 +295,11 @@ class StraightLineLowering(abc.ABC):
     def _gives_function(self, node: ast.Call) -> bool:
         """Whether an argument of a call is a function of the user's."""
         for value in (*node.args, *(keyword.value for keyword in node.keywords)):
-            if isinstance(value, ast.Lambda) or (
-                isinstance(value, ast.Name) and (value.id in self.scope or value.id in self.kept_functions)
-            ):
-                return True
+            match value:
+                case ast.Lambda() | ast.Call(ast.Name("__hb_closure")):
+                    return True
+                case ast.Name(name) if name in self.scope:
+                    return True
             known = self.static_value(value)
             if isinstance(known, types.FunctionType) and called(known) is not None:
                 return True

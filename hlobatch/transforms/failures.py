@@ -20,7 +20,7 @@ from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.analysis.type_inference import Inference, Place
 from hlobatch.diagnostics import BatchTypeError, HloBatchError, Location, as_also
 from hlobatch.frontend.failures import Recorder, Relay
-from hlobatch.ir.failures import DETAILS, FAILURE, Failure
+from hlobatch.ir.failures import DETAILS, FAILURE, RAISED, Failure
 from hlobatch.ir.ops import FunctionCallOp, GotoOp, Op, PrimOp
 from hlobatch.ir.program import Block, Function, Program
 from hlobatch.ir.types import Static
@@ -129,7 +129,12 @@ def _reached(program: Program, found: Inference) -> Iterator[tuple[Place, int, P
 
 
 def without_failures(program: Program) -> Program:
-    """The program without failure numbers and exception values among the functions' results, as no lane can fail."""
+    """The program without failure numbers and exception values among the functions' results, as no lane can fail.
+
+    Where a ``try`` keeps the failure of a call apart, functions keep these results, and only the program gives none.
+    """
+    if any(RAISED in user_name(name) for op in program.ops if isinstance(op, FunctionCallOp) for name in op.vars_out):
+        return program.replace(vars_out=program.vars_out[:1])
 
     def results(names: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(name for name in names if user_name(name) not in (FAILURE, DETAILS))

@@ -209,3 +209,24 @@ def test_they_are_evaluated_before_it_is_raised(function):
             is_own = not isinstance(raised, AssertionError | KeyError)
             got[lane] = repr(raised) if is_own else type(raised).__name__
     assert got == expected
+
+
+def test_a_function_that_does_not_raise_for_what_it_is_given():
+    """Regression: the program gave no failures, its functions did not either, and calls in a `try` took them."""
+
+    def program(n):
+        total, seen = 0, [1, n]
+
+        def put(k):
+            if k > 3:
+                raise ValueError(k)
+            seen[1] += 1
+            return k
+
+        try:
+            total += put(0)
+        except ZeroDivisionError:
+            total += 5
+        return total + seen[1]
+
+    assert hb.batch(program)(np.array(NUMBERS, np.int32)).tolist() == [program(n) for n in NUMBERS]

@@ -16,10 +16,10 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from hlobatch.frontend.nodes import Comprehension, located
-from hlobatch.frontend.scopes import target_names
+from hlobatch.frontend.nodes import Comprehension, located, with_fields, with_iterables
+from hlobatch.frontend.scopes import all_parameters, target_names, with_parts
 from hlobatch.frontend.written import Part, written
 from hlobatch.ir.names import AT_PLACE
 
@@ -132,6 +132,33 @@ def renamed(node: ast.expr, names: Mapping[str, str]) -> ast.expr:
         return node
     changed: ast.expr = Renaming().visit(copy.deepcopy(node))
     return changed
+
+
+def with_names_apart(node: Any, names: frozenset[str], fresh: Callable[[], str]) -> Any:
+    """An expression whose lambdas and comprehensions have no variables of these names.
+
+    Args:
+        node: The expression.
+        names: The names.
+        fresh: Makes unused names.
+    """
+    node = with_parts(node, lambda part: with_names_apart(part, names, fresh))
+    if isinstance(node, ast.Lambda):
+        own = names.intersection(all_parameters(node))
+        others = {name: fresh() for name in sorted(own)}
+        arguments = copy.deepcopy(node.args)
+        for argument in (part for part in ast.walk(arguments) if isinstance(part, ast.arg)):
+            argument.arg = others.get(argument.arg, argument.arg)
+        return with_fields(node, args=arguments, body=renamed(node.body, others)) if own else node
+    if not isinstance(node, Comprehension):
+        return node
+    own = names.intersection(name for generator in node.generators for name in target_names(generator.target))
+    others = {name: fresh() for name in sorted(own)}
+    if not own:
+        return node
+    first = node.generators[0].iter  # is evaluated around the comprehension, where a name is another variable
+    node = renamed(node, others)
+    return with_iterables(node, lambda items: first if items is node.generators[0].iter else items)
 
 
 def placed(statement: ast.stmt, node: ast.expr) -> ast.stmt:

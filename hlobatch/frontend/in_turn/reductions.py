@@ -154,7 +154,10 @@ def as_reduction(
     begin, body, behind = (written(text, node, **parts) for text in texts)
     statements = [*begin, *(placed(loop, node) for loop in nested(loops, body, behind))]
     if name in ("min", "max") and "default" in given:
-        statements += written("RESULT = DEFAULT if RESULT is None else RESULT", node, **parts)
+        # Python evaluates it also where there are items: after those of a list, and before those of a generator.
+        default = written("OTHER = DEFAULT", node, OTHER=(other := fresh("other")), **parts)
+        statements = [*statements, *default] if isinstance(node, ast.ListComp) else [*default, *statements]
+        statements += written("RESULT = OTHER if RESULT is None else RESULT", node, OTHER=other, **parts)
     elif name in _FAILURES and may_be_empty and "default" not in given:
         statements += written(_FAILURES[name], node, **parts)
     return statements

@@ -11,10 +11,11 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from typing import Any, Final
 
 from hlobatch.diagnostics import UnsupportedSyntaxError
-from hlobatch.frontend.in_turn.comprehensions import as_loop, renamed
+from hlobatch.frontend.in_turn.comprehensions import as_loop, with_names_apart
 from hlobatch.frontend.in_turn.counts import is_count
 from hlobatch.frontend.in_turn.moments import Moment, effects_of, moment
 from hlobatch.frontend.in_turn.read_to_the_end import place_of, read_to_their_ends
@@ -164,15 +165,20 @@ class TraceTimeLowering:
                 found = self._in_any_order(node) if isinstance(node, ast.SetComp) else node
                 return self._written_out(found, grows=True)
             node = self._marked(node, site)
-        reads = [name for name in read_names(node) if name in self.function.scope]
+        return self._with_functions(node)
+
+    def _with_functions(self, node: ast.expr) -> ast.expr:
+        """A lambda or a comprehension in which inner functions that it names are values.
+
+        Each stands where it is named, so that what it changes around it is what the code reads. Variables of the lambda
+        or the comprehension that have names of variables around it are given others.
+        """
+        reads = {name: self.function.scope[name] for name in read_names(node) if name in self.function.scope}
         if not reads:
             return node
-        kept = {
-            name: self.function.as_variable(self.function.closure(self.function.scope[name], node), node)
-            for name in reads
-        }
-        self.function.kept_functions.update(kept.values())
-        return renamed(node, kept)
+        values = {name: self.function.closure(template, node) for name, template in reads.items()}
+        captured = frozenset(name for template in reads.values() for name in template.captured)
+        return _with_values(with_names_apart(node, captured, self.function.temporary), values)
 
     def _is_read_to_its_end(self, node: ast.expr) -> bool:
         """Whether Python makes all items of a generator expression where it stands."""
@@ -228,3 +234,10 @@ class TraceTimeLowering:
                 help="write a list, as in `[… for …]`, or a `for`.",
             )
         return self._written_out(node, grows=any(generator.ifs for generator in node.generators))
+
+
+def _with_values(node: Any, values: Mapping[str, ast.expr]) -> Any:
+    """Code with other expressions in place of some of the names that it reads."""
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in values:
+        return values[node.id]
+    return with_parts(node, lambda part: _with_values(part, values))
