@@ -337,7 +337,10 @@ class ExpressionLowering(WholeLowering):
             return False  # a function sees the last values of its variables
         if self.steps and not (is_given(value) or isinstance(value, ast.Attribute)):
             return True
-        return self._is_affected(value, bound, changed) or (self.has_try and not is_place and may_raise(value, self))
+        if self._is_affected(value, bound, changed):
+            return True
+        calls = any(isinstance(part, ast.Call) and self.may_be_followed(part) for part in walk(value))
+        return self.has_try and not is_place and (calls or may_raise(value, self))
 
     def _effects_behind(self, operands: Sequence[ast.expr]) -> list[tuple[frozenset[str], frozenset[str]]]:
         """For each operand, the names that later operands bind, and those whose values they change in place."""

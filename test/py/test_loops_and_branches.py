@@ -301,9 +301,10 @@ def test_what_may_have_no_end_is_refused():
         if kind == "generator":  # a loop takes turns with one of the user's
             assert hb.batch(above)(np.arange(3)).tolist() == [2, 2, 4]
             continue
-        with pytest.raises(hb.BatchTypeError, match="or without an end") as caught:
+        words = "or without an end" if kind == "cycle" else "is not gone over where it is called"
+        with pytest.raises((hb.BatchTypeError, hb.UnsupportedSyntaxError), match=words) as caught:
             hb.batch(above)(np.arange(3))
-        assert "itertools.islice(items, 100)" in caught.value.help
+        assert kind != "cycle" or "itertools.islice(items, 100)" in caught.value.help
     assert hb.batch(first)(np.arange(3)).tolist() == [1, 2, 3]
     assert hb.batch(lambda n: n + next(i for i in itertools.count(3)))(np.arange(3)).tolist() == [3, 4, 5]
 

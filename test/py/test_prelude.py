@@ -558,12 +558,15 @@ def returned_by_a_helper(n):
     return sum(items) + sum(items)
 
 
-@pytest.mark.parametrize(
-    "function", [summed_twice, in_each_turn, asked_for_its_truth, by_a_helper, returned_by_a_helper]
-)
+@pytest.mark.parametrize("function", [summed_twice, asked_for_its_truth, by_a_helper])
 def test_an_iterator_that_may_be_used_up_is_refused(function: Callable[..., Any]) -> None:
     with pytest.raises(hb.UnsupportedSyntaxError, match="is an iterator, which may be used up"):
         hb.batch(function)(np.arange(3))
+
+
+@pytest.mark.parametrize("function", [in_each_turn, returned_by_a_helper])
+def test_an_iterator_that_is_used_up_gives_no_more_items(function: Callable[..., Any]) -> None:
+    assert hb.batch(function)(np.arange(3)).tolist() == [function(n) for n in range(3)]
 
 
 def iterators_gone_over_once(a, n):

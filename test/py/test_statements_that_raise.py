@@ -645,6 +645,36 @@ def attribute_that_its_new_value_changes(n):
     return climber.at * 10_000 + climber.climbs * 1000 + found
 
 
+def added_to_a_list(n):
+    """Regression: the items were added although one of them raises."""
+    items, found = [n, 2, 3], 0
+
+    def put(k):
+        if k:
+            items.append(k)
+        return len(items)
+
+    try:
+        items += [put(n), items[n]]
+    except IndexError:
+        found = 5
+    return found * 1000 + sum(items)
+
+
+def added_to_a_list_by_what_is_traced(n):
+    items, found = [n, 2, 3], 0
+
+    def put(k):
+        items.append(k)
+        return len(items)
+
+    try:
+        items += [put(n), items[n]]
+    except IndexError:
+        found = 5
+    return found * 1000 + sum(items)
+
+
 PROGRAMS = [f for f in list(globals().values()) if getattr(f, "__module__", None) == __name__ and callable(f)]
 PROGRAMS = [
     f

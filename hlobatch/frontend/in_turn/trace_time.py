@@ -178,7 +178,8 @@ class TraceTimeLowering:
             return node
         values = {name: self.function.closure(template, node) for name, template in reads.items()}
         captured = frozenset(name for template in reads.values() for name in template.captured)
-        return _with_values(with_names_apart(node, captured, self.function.temporary), values)
+        apart: ast.expr = _with_values(with_names_apart(node, captured, self.function.temporary), values)
+        return apart
 
     def _is_read_to_its_end(self, node: ast.expr) -> bool:
         """Whether Python makes all items of a generator expression where it stands."""

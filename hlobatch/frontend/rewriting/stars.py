@@ -24,7 +24,15 @@ _WITH_EFFECTS: Final = (ast.Call, ast.NamedExpr)
 
 def with_items_in_order(node: ast.FunctionDef) -> ast.FunctionDef:
     """The definition in which items behind stars are taken in Python's order; the node itself if they are already."""
-    return _rewritten(node)  # type: ignore[no-any-return]
+    return _rewritten(node) if any(map(_has_stars, walk(node))) else node
+
+
+def _has_stars(node: ast.AST) -> bool:
+    return isinstance(node, ast.Starred) or (isinstance(node, (ast.Dict, ast.Call)) and _has_two_stars(node))
+
+
+def _has_two_stars(node: ast.Dict | ast.Call) -> bool:
+    return None in (node.keys if isinstance(node, ast.Dict) else [keyword.arg for keyword in node.keywords])
 
 
 def _rewritten(node: Any) -> Any:
