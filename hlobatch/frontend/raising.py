@@ -28,6 +28,7 @@ from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.callees import Callee
 from hlobatch.frontend.expressions import ExpressionLowering, parameter_names
 from hlobatch.frontend.failures import AlwaysRaises, LooksAt, Raises, Recorder, Relay, Words
+from hlobatch.frontend.in_turn.moments import changes_around
 from hlobatch.frontend.may_raise import EVALUATED_LATER, operation_may_raise
 from hlobatch.frontend.nodes import all_arguments, located
 from hlobatch.frontend.operands import operands_of, with_operands
@@ -308,10 +309,17 @@ class RaisingLowering(ExpressionLowering):
         """Straight-line code in which variables stand for the parts that may raise, or change an object."""
         if isinstance(node, EVALUATED_LATER):
             return node
-        if operation_may_raise(node, self) or (isinstance(node, ast.Call) and self.changes(node)):
+        if operation_may_raise(node, self) or (isinstance(node, ast.Call) and self._has_effect(node)):
             return load(self.as_variable(node, node), node)
         parts = operands_of(node)
         return with_operands(node, {id(part): self._with_parts_that_may_raise(part) for part in parts})
+
+    def _has_effect(self, node: ast.Call) -> bool:
+        """Whether a call in straight-line code changes an object, also around an inner function that it calls."""
+        match node.func:
+            case ast.Call(ast.Name("__hb_closure"), [ast.Name(template), *_]):
+                return changes_around(self.constants[template])
+        return self.changes(node)
 
     def _made_before(self, name: str) -> Any:
         """The class of the exceptions that are assigned to a variable; None if there are other values or classes."""

@@ -230,3 +230,24 @@ def test_a_function_that_does_not_raise_for_what_it_is_given():
         return total + seen[1]
 
     assert hb.batch(program)(np.array(NUMBERS, np.int32)).tolist() == [program(n) for n in NUMBERS]
+
+
+def test_an_inner_function_that_is_traced_changes_what_is_around_it():
+    """Regression: the host called it, and the lane's list stayed as it was."""
+
+    def program(n):
+        seen = [n, 1]
+
+        def put(k):
+            seen.append(k)
+            return len(seen)
+
+        try:
+            assert seen[0] > 2, put(n)
+            raise KeyError(put(2), seen[-1])
+        except AssertionError:
+            return len(seen)
+        except KeyError as error:
+            return error.args[0] * 100 + error.args[1] * 10 + len(seen)
+
+    assert hb.batch(program)(np.array(NUMBERS, np.int32)).tolist() == [program(n) for n in NUMBERS]

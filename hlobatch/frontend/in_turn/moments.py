@@ -95,7 +95,7 @@ def effects_of(node: ast.expr, function: WholeLowering) -> Effects:
     implicit = any(isinstance(part, ast.expr) and function.implicit_call(part) is not None for part in parts)
     conditions = any(isinstance(part, (ast.IfExp, ast.BoolOp)) for part in parts)
     return Effects(
-        calls=bool(callees) or counted or implicit or any(map(_changes_around, _named_in(node, function))),
+        calls=bool(callees) or counted or implicit or any(map(changes_around, _named_in(node, function))),
         prints=any(map(function.prints, parts)),
         draws=counted or any(isinstance(part, ast.Call) and function.draws(part) is not None for part in parts),
         changes=changes(node, function) or any(one.bound or one.changed or one.changes for one in callees),
@@ -122,7 +122,7 @@ def _named_in(node: ast.expr, function: WholeLowering) -> Iterator[Template]:
             yield function.scope[part.id]
 
 
-def _changes_around(template: Template) -> bool:
+def changes_around(template: Template) -> bool:
     """Whether a function defined inside changes a variable, or an object in one, of the function around it."""
     calls = (part for part in walk(template.source.node) if _may_change(part))
     roots = (root_of(call.func) for call in calls if isinstance(call, ast.Call))
