@@ -1,9 +1,8 @@
 """Inner functions without branches that change a container, called inside of what Python goes over: Python judges."""
 
-import linecache
-
 import numpy as np
 import pytest
+from feature_pairs import made
 
 import hlobatch as hb
 
@@ -71,7 +70,7 @@ ENDS = {"in one statement": "return USE * 1000 + SEEN", "in the next": "t = USE\
 
 
 def program(change, use, end):
-    made, body, seen = CHANGES[change]
+    new, body, seen = CHANGES[change]
     lines = ["import functools, itertools", "from collections import deque", "", "class Box:"]
     lines += [
         "    def __init__(self, n): self.n = n",
@@ -80,13 +79,9 @@ def program(change, use, end):
         "",
         "def main(n):",
     ]
-    lines += [f"    fr, k = [4, n, 2], {made}", "    def may(x):", f"        {body}"]
+    lines += [f"    fr, k = [4, n, 2], {new}", "    def may(x):", f"        {body}"]
     text = "\n".join([*lines, "    " + ENDS[end].replace("USE", f"({use})").replace("SEEN", f"({seen})"), ""])
-    name = f"<{use} of {change}, {end}>"
-    linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name
-    space = {"__name__": __name__}
-    exec(compile(text, name, "exec"), space)
-    return space["main"]
+    return made(text)
 
 
 def grid():

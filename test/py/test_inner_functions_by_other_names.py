@@ -1,9 +1,8 @@
 """Inner functions that change what is around them, called by another name: as in Python, or refused; Python judges."""
 
-import linecache
-
 import numpy as np
 import pytest
+from feature_pairs import made
 
 import hlobatch as hb
 
@@ -70,11 +69,7 @@ def program(change, call):
     around, body, seen = CHANGES[change]
     lines = [around, f"def put(k):\n        {body}", CALLS[call].replace("SEEN", seen), f"return t * 100 + {seen}"]
     text = HELPERS + "\ndef main(n):\n    " + "\n    ".join(lines) + "\n"
-    name = f"<put: {change}, {call}>"
-    linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name
-    space = {"__name__": __name__}
-    exec(compile(text, name, "exec"), space)
-    return space["main"]
+    return made(text)
 
 
 def grid():

@@ -1,10 +1,10 @@
 """An operand that raises comes before the effects of those to its right, wherever they stand: Python judges."""
 
-import linecache
 import re
 
 import numpy as np
 import pytest
+from feature_pairs import made
 
 import hlobatch as hb
 
@@ -77,11 +77,7 @@ def program(place, raises, effect):
     parts = {"R": RAISES[raises], "E": EFFECTS[effect]}
     statement = re.sub(r"\b[RE]\b", lambda found: parts[found[0]], place)
     text = TEXT.replace("PLACE", statement)
-    name = f"<{place}: {raises}, {effect}>"
-    linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name
-    space = {"__name__": __name__}
-    exec(compile(text, name, "exec"), space)
-    return space["main"]
+    return made(text)
 
 
 def grid():
