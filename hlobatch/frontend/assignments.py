@@ -25,7 +25,6 @@ from hlobatch.frontend.may_raise import may_raise
 from hlobatch.frontend.nodes import located
 from hlobatch.frontend.places import assignments, augmented, key_of, unpacked
 from hlobatch.frontend.scopes import places_in, root_of, target_names
-from hlobatch.frontend.steps import is_given
 from hlobatch.frontend.syntax import assigned, helper, literal, load
 from hlobatch.ir.code import DELETION
 from hlobatch.ir.ops import PrimOp
@@ -212,7 +211,8 @@ class AssignmentLowering:
     def _augment_name(self, target: ast.Name, node: ast.AugAssign) -> None:
         before, value = self.function.evaluated_in_order([load(target.id, target), node.value])
         assert isinstance(before, ast.Name)
-        if self.function.has_try and may_raise(value, self.function) and not is_given(value):
+        is_iterator = isinstance(value, (ast.GeneratorExp, ast.Call))  # or may be one, whose items are added in turn
+        if self.function.has_try and not is_iterator and may_raise(value, self.function):
             value = load(self.function.as_variable(value, node.value), node.value)  # if it raises, nothing is changed
         own = located(ast.Name(before.id, ast.Store()), target)
         body: list[ast.stmt] = [located(ast.AugAssign(own, node.op, value), node)]

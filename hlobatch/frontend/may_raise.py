@@ -43,6 +43,8 @@ def operation_may_raise(node: ast.expr, lowering: StraightLineLowering) -> bool:
 
 def may_raise(node: ast.expr, lowering: StraightLineLowering) -> bool:
     """Whether a part of an expression may raise; the other argument is that of ``operation_may_raise``."""
+    if isinstance(node, (ast.Lambda, ast.GeneratorExp)):
+        return False
     return any(isinstance(part, ast.expr) and operation_may_raise(part, lowering) for part in walk(node))
 
 
