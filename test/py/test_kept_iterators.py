@@ -472,7 +472,8 @@ PROGRAMS = [
     *(items_of_a_growing_list, a_loop_that_takes_more, a_parser, letters, pairs_and_numbers, numbers_without_an_end),
     *(functions_of_iterators, a_generator_over_an_iterator, iterators_in_containers, dicts_and_arrays, comprehensions),
     *(in_conditions, exceptions, items_left_out),
-    *(a_factor_that_changes, several_uses, ends_where_it_raises, asked_for_an_item),
+    *(a_factor_that_changes, ends_where_it_raises, asked_for_an_item),
+    pytest.param(several_uses, marks=pytest.mark.slow),  # a second for each use
 ]
 
 
