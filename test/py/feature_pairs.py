@@ -83,6 +83,24 @@ def made(text: str) -> Callable[..., Any]:
     return space["main"]  # type: ignore[no-any-return]
 
 
+def right_or_refused(main: Callable[..., Any], numbers: Sequence[int]) -> hb.HloBatchError | None:
+    """Fail unless each lane gives what Python gives for its number, or the program is refused at a place in it.
+
+    Returns:
+        The refusal; None if the program ran.
+    """
+    refusal, got = None, []
+    try:
+        got = hb.batch(main)(np.array(numbers, np.int32)).tolist()
+    except (hb.UnsupportedSyntaxError, hb.BatchTypeError) as error:
+        refusal = error
+    if refusal is None:
+        assert got == [main(n) for n in numbers]
+    else:
+        assert refusal.location.file == main.__code__.co_filename
+    return refusal
+
+
 SKIPPED = (NameError, RecursionError, AttributeError, SyntaxError, RuntimeError)
 """Exceptions of plain Python for programs that make no sense; such programs are skipped."""
 OWN_WORDS = (

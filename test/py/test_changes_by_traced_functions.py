@@ -1,10 +1,7 @@
 """Inner functions without branches that change a container, called inside of what Python goes over: Python judges."""
 
-import numpy as np
 import pytest
-from feature_pairs import made
-
-import hlobatch as hb
+from feature_pairs import made, right_or_refused
 
 NUMBERS = [1, 3, 6]
 CHANGES = {
@@ -95,13 +92,4 @@ def grid():
 @pytest.mark.parametrize(("change", "use", "end"), [*grid()])
 def test_changes_are_seen_as_in_python(change, use, end):
     """Regression: changes by a call in a generator expression or a lambda were lost, if the statement read it."""
-    main = program(change, use, end)
-    refusal, got = None, []
-    try:
-        got = hb.batch(main)(np.array(NUMBERS, np.int32)).tolist()
-    except (hb.UnsupportedSyntaxError, hb.BatchTypeError) as error:
-        refusal = error
-    if refusal is None:
-        assert got == [main(n) for n in NUMBERS]
-    else:
-        assert refusal.location.file == main.__code__.co_filename
+    right_or_refused(program(change, use, end), NUMBERS)
