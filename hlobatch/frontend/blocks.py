@@ -91,8 +91,8 @@ class BlockBuilder:
         """Whether a block so far goes to one of this name."""
         return any(name in block.terminator.successors for block in self.blocks)
 
-    def returns(self, but: str) -> bool:
-        """Whether some reachable block other than ``but`` returns from the function."""
+    def returns(self, but: str | None) -> bool:
+        """Whether some reachable block other than ``but``, if there is one, returns from the function."""
         known, pending = {block.name: block for block in self.blocks}, [self.blocks[0].name]
         while pending:
             block = known.pop(pending.pop(), None)

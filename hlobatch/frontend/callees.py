@@ -223,7 +223,7 @@ class Callees:
     def _as_known(self, key: Hashable, callee: Callee) -> Callee:
         """A callee with the facts about it: whether it raises, and what it changes. The first one has no callers."""
         site = of_function(key)
-        by_calls = self.facts.of(ChangesByCalls, site)
+        by_calls, always = self.facts.of(ChangesByCalls, site), self.facts.of(AlwaysRaises, site)
         source = callee.source
         own = [*(changed_in(source.function) if source.is_of_prelude else changed_parameters(source.node))]
         own += [name for name in changes_of(source.node.body) if name in columns()]
@@ -231,7 +231,7 @@ class Callees:
             callee,
             columns=columns(),
             raises=self.facts.of(Raises, site) is not None,
-            always_raises=self.facts.of(AlwaysRaises, site) is not None,
+            always_raises=always is not None and always.is_so,
             changes=tuple(dict.fromkeys((*own, *(by_calls.names if by_calls else ())))),
             gives_back=bool(self.by_key) or self.facts.of(GivesBack, site) is not None,
         )

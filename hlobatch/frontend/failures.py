@@ -36,7 +36,14 @@ from hlobatch.values.optional import is_several
 
 @dataclass(frozen=True, slots=True)
 class AlwaysRaises:
-    """The fact that a function never returns: every path that ends raises."""
+    """The fact that a function never returns: every path that ends raises.
+
+    Attributes:
+        is_so: False if a fact learned later, such as that a statement can fail, has shown a path that returns. That is
+            final: a fact that came and went would have the program built again for ever.
+    """
+
+    is_so: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -156,8 +156,16 @@ class RaisingLowering(ExpressionLowering):
             for name in (RESULT, *self._lost):
                 self._undefined(name, node)
             self.go(HALT, node)
-            if not self.callee.always_raises and not self.blocks.returns(but=self._failed):
-                self.callees.learn(of_function(self.callee.key), AlwaysRaises())
+        self._learn_whether_it_returns()
+
+    def _learn_whether_it_returns(self) -> None:
+        """Learn that every path through the function raises; or that one does not, though none did as far as known."""
+        site = of_function(self.callee.key)
+        if self.blocks.returns(but=self._failed):
+            if self.callee.always_raises:
+                self.callees.learn(site, AlwaysRaises(is_so=False))
+        elif self._failed is not None and self.callees.facts.of(AlwaysRaises, site) is None:
+            self.callees.learn(site, AlwaysRaises())
 
     @property
     def _lost(self) -> tuple[str, ...]:

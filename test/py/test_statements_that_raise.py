@@ -553,6 +553,23 @@ def caught_of_what_always_raises(n):
     return total + n
 
 
+def what_returns_by_a_handler(n):
+    try:
+        k = [1, 2, n][n + 1]
+    except IndexError:
+        k = 3
+    else:
+        raise ValueError(k)
+    return k
+
+
+def caught_of_what_returns_by_a_handler(n):
+    try:
+        return what_returns_by_a_handler(n) + 1
+    except ValueError:
+        return -n
+
+
 def turns_of_what_always_raises(n):
     if n > 0:
         return sum(either(n + k) for k in range(n))
