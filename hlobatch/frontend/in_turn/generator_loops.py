@@ -25,10 +25,11 @@ from hlobatch.frontend.expressions import ExpressionLowering
 from hlobatch.frontend.failing_statements import FailingLowering
 from hlobatch.frontend.following import Calls
 from hlobatch.frontend.in_turn.lazy import LAZY
-from hlobatch.frontend.in_turn.with_body import WithBody, with_names
+from hlobatch.frontend.in_turn.with_body import WithBody
 from hlobatch.frontend.nested import Template
 from hlobatch.frontend.nodes import located, walk, walk_all
 from hlobatch.frontend.program_calls import CallLowering, is_starred
+from hlobatch.frontend.rewriting.other_names import with_names
 from hlobatch.frontend.scopes import local_names, read_names, stored_names
 from hlobatch.frontend.source import MISSING, source_of
 from hlobatch.frontend.syntax import assigned, helper, load, placed
