@@ -184,7 +184,7 @@ def source_of(fun: types.FunctionType) -> Source:
     if not source.is_of_prelude:
         source = replace(source, node=with_iterators_at_their_uses(source.node, source.resolve))
     if _has_with(node):
-        rewriting = WithoutWith(source.node, source.resolve, lambda method: source_of(method).node)
+        rewriting = WithoutWith(source.node, file, source.resolve, lambda method: source_of(method).node)
         source = replace(source, node=rewriting.of())
     return with_columns(source)
 

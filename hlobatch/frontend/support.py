@@ -27,7 +27,8 @@ SUPPORTED: Final[dict[type[ast.AST], str]] = {
     ast.Raise: "`raise`, in each lane separately",
     ast.Assert: "`assert`, in each lane separately",
     ast.Try: "`try`, `except`, `else`, `finally`, in each lane separately",
-    ast.With: "`with` of objects of your classes, `contextlib.suppress`, `closing`, `nullcontext`, `np.errstate`",
+    ast.With: "`with` of objects of your classes, your functions by `contextlib.contextmanager`, "
+    "`contextlib.suppress`, `closing`, `nullcontext`, `np.errstate`",
     ast.Expr: "`print(…)`, `jax.debug.print`, `hb.sync()`, docstrings, calls of batched functions",
     ast.Pass: "`pass`",
     ast.Import: "`import` of modules",

@@ -46,6 +46,37 @@ class Strict(Gate):
             raise Own(self.k)
         return self
 
+@contextlib.contextmanager
+def kept(log, k):
+    log.append(k)
+    try:
+        yield k + 1
+    finally:
+        log.append(k * 2)
+
+@contextlib.contextmanager
+def handled(log):
+    try:
+        yield
+    except ValueError:
+        log.append(7)
+    except Apart as e:
+        raise KeyError from e
+
+@contextlib.contextmanager
+def logged(log, k):
+    log.append(k)
+    yield log
+    log.append(k * 3)
+    if k == 2:
+        raise Apart(k)
+
+class Closing(Gate):
+    def __exit__(self, *error):
+        self.k += 2
+        if self.k > 5:
+            raise Own(self.k)
+
 class Point:
     def __init__(self, x, y):
         self.x, self.y = x, y
@@ -139,6 +170,8 @@ AGAIN_BY_NAME = ("raise e", "raise Own(@) from e", "raise Apart(@) from e", "kep
 MANAGERS = (
     *("gate", "gate as u", "Quiet()", "Quiet() as q", "Strict(@)", "Strict(@) as g"),
     *("contextlib.suppress(ValueError)", "contextlib.suppress(LookupError, Apart)", "contextlib.nullcontext(@) as u"),
+    *("kept(seen, @) as u", "handled(seen)", "logged(seen, @)", "kept(seen, @), Quiet()", "handled(seen), gate"),
+    *("Closing(@)", "Quiet(), Closing(@) as u", "logged(seen, risky(@)) as log"),
     *("gate, Quiet()", "Quiet(), gate as u", "Gate(risky(@)) as u", "Quiet() as q, Strict(@)"),
 )
 ITERATED = (

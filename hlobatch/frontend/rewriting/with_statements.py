@@ -9,24 +9,29 @@
 
 The class of the object decides, as far as names from outside of the function tell it. For a class of the user's, its
 two methods are read (``managers.py``): ``__exit__`` must not look at the exception, which differs between lanes, and
-drops all of them or none. ``contextlib.suppress``, ``closing`` and ``nullcontext``, and ``numpy.errstate``, are known.
-Any other ``with`` stays, and is refused where it is lowered.
+drops all of them or none. For a function by ``contextlib.contextmanager``, the statements stand in place of its
+``yield`` (``generator_managers.py``). ``contextlib.suppress``, ``closing`` and ``nullcontext``, and ``numpy.errstate``,
+are known. Any other ``with`` stays, and is refused where it is lowered.
 """
 
 from __future__ import annotations
 
 import ast
 import contextlib
+import contextvars
 import types
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
 
+from hlobatch.frontend.files import file_of
 from hlobatch.frontend.nodes import walk, walk_all
+from hlobatch.frontend.rewriting.generator_managers import GeneratorManager, generator_of
 from hlobatch.frontend.rewriting.managers import Manager, is_named
 from hlobatch.frontend.rewriting.rewriting import Rewriting
 from hlobatch.frontend.written import written
+from hlobatch.scoped import having
 
 _MANAGER: Final = "_hb_manager"
 _SUPPRESSED: Final = """
@@ -47,16 +52,21 @@ try: BODY
 except: pass
 """
 
+_read: contextvars.ContextVar[tuple[types.FunctionType, ...]] = contextvars.ContextVar("hlobatch_read", default=())
+"""The generators whose definitions are being rewritten, each for a ``with`` in that before it."""
+
 
 class _Places:
     """The places of what a ``with`` does with an object. At that of the object itself, facts are about how it is made.
 
     Attributes:
+        whole: The ``with`` itself.
         begin: That of the call of ``__enter__``: from ``with`` up to the object.
         end: That of the call of ``__exit__``: from ``with`` to the end of the object.
     """
 
     def __init__(self, manager: ast.expr, node: ast.With) -> None:
+        self.whole = node
         begin, end = (manager.lineno, manager.col_offset), (manager.end_lineno, manager.end_col_offset)
         self.begin, self.end = (_between((node.lineno, node.col_offset), place) for place in (begin, end))
 
@@ -73,6 +83,7 @@ class WithoutWith(Rewriting):
     def __init__(
         self,
         node: ast.FunctionDef,
+        file: str,
         resolve: Callable[[str], Any],
         definition: Callable[[types.FunctionType], ast.FunctionDef],
     ) -> None:
@@ -80,11 +91,12 @@ class WithoutWith(Rewriting):
 
         Args:
             node: The definition.
+            file: The path of its file.
             resolve: Gives the value of a name from outside of the function.
-            definition: Gives the definition of a method.
+            definition: Gives the definition of a function, such as a method.
         """
         super().__init__(node)
-        self._resolve, self._definition = resolve, definition
+        self._file, self._resolve, self._definition = file, resolve, definition
         self._local = {name for part in walk(node) for name in _names_given(part)}
 
     def instead_of(self, node: ast.stmt) -> list[ast.stmt] | None:
@@ -110,6 +122,8 @@ class WithoutWith(Rewriting):
                 return written(_SUPPRESSED, manager, BODY=body, CAUGHT=ast.Tuple(given, ast.Load()))
             case contextlib.nullcontext:
                 return [*_assigned(target, given[0] if given else ast.Constant(None), manager), *body]
+            case types.FunctionType() as made if generator := generator_of(made):
+                return self._of_generator(generator, item, body, places.whole)
             case np.errstate if target is None and not _raises(manager):
                 return body
             case contextlib.closing if len(given) == 1:
@@ -117,6 +131,16 @@ class WithoutWith(Rewriting):
             case type() as kind:
                 return self._of_users(kind, item, body, places)
         return None
+
+    def _of_generator(
+        self, generator: types.FunctionType, item: ast.withitem, body: list[ast.stmt], whole: ast.With
+    ) -> list[ast.stmt] | None:
+        """Statements in place of a ``with`` on what a generator of the same file manages, unless it uses itself."""
+        if file_of(generator) != self._file or generator in _read.get():
+            return None
+        with having(_read, (*_read.get(), generator)):
+            definition = self._definition(generator)
+        return GeneratorManager(generator, definition).around(item, body, whole, self.node, self._resolve)
 
     def _of_users(self, kind: type, item: ast.withitem, body: list[ast.stmt], places: _Places) -> list[ast.stmt] | None:
         """Statements in place of a ``with`` on an object of a class of the user's."""
