@@ -471,9 +471,15 @@ class FunctionLowering(FailingLowering):
         assert isinstance(node.test, ast.Constant)
         assert isinstance(node.test.value, int)
         self.path, self.drawn = (*path, node.test.value), drawn[:-1]
-        self.loop_body(node.body, Loop(after, after))
-        self.path, self.drawn = path, drawn
-        self.go(after, node)
+        body = node.body
+        if len(self.tries) > node.tries:  # what is yielded is computed inside of the generator's
+            self.statements(body[:1])
+            body = body[1:]
+        handled, self.handled = self.handled, self.handled[: node.handled]
+        with TryLowering(self).outside(node.tries, node):
+            self.loop_body(body, Loop(after, after))
+            self.go(after, node)
+        self.path, self.drawn, self.handled = path, drawn, handled
         self.blocks.start(after, self.location(node))
 
     @statement.register

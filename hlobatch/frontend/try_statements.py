@@ -23,6 +23,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Final
 
 from hlobatch.diagnostics import UnsupportedSyntaxError
@@ -79,6 +80,35 @@ class TryLowering:
             self.function.test_statements()
         finally:
             self.function.tries = before
+
+    @contextmanager
+    def outside(self, around: int, node: ast.AST) -> Iterator[None]:
+        """A context for code that only the outer ``try`` statements are around, but that stands in others, too.
+
+        Of these others, each ``finally`` is carried out when the code raises or is left.
+
+        Args:
+            around: The number of the outer ones.
+            node: The code.
+        """
+        function = self.function
+        outer, inner = function.tries[:around], [one for one in function.tries[around:] if one.last]
+        if len(function.tries) == around:
+            yield
+            return
+        function.test_statements()
+        before = function.tries
+        passing = [replace(one, caught=function.blocks.name("caught")) for one in inner]
+        function.tries = (*outer, *passing)
+        yield
+        function.test_statements()
+        while passing:
+            one = passing.pop()
+            function.tries = (*outer, *passing)
+            if function.blocks.is_reached(one.caught):
+                function.blocks.start(one.caught, function.location(node))
+                self._fail_after(list(one.last), node)
+        function.tries = before
 
     # finally
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -24,6 +24,7 @@ from hlobatch.frontend.changes import HARMLESS, changed_by_methods, changes_of, 
 from hlobatch.frontend.expressions import ExpressionLowering
 from hlobatch.frontend.failing_statements import FailingLowering
 from hlobatch.frontend.following import Calls
+from hlobatch.frontend.handlers import caught_kinds, drops_exceptions
 from hlobatch.frontend.in_turn.lazy import LAZY
 from hlobatch.frontend.in_turn.with_body import WithBody
 from hlobatch.frontend.nested import Template
@@ -39,8 +40,13 @@ from hlobatch.ir.names import at_a_loop
 _AROUND: Final = (ast.Try, ast.TryStar, ast.With, ast.AsyncWith)
 _INSIDE: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _YIELDS: Final = (ast.Yield, ast.YieldFrom)
+_LEAVES: Final = (ast.Raise, ast.Assert)
 
 _RECURSION: Final = "write a function that appends the items to a list that it is given, and go over that list."
+
+
+def _yields(nodes: Sequence[ast.AST]) -> bool:
+    return any(isinstance(part, _YIELDS) for part in walk_all(nodes))
 
 
 def takes_turns(lowering: ExpressionLowering, loop: ast.For, iterable: ast.expr) -> bool:
@@ -67,7 +73,8 @@ class GeneratorLoop:
         """Emit the loop."""
         lowering, node, depth = self.lowering, self.node, len(self.lowering.loops)
         self._check()
-        body = WithBody(self._with_own_names(), node, depth).of().body
+        around = depth, len(lowering.tries), len(lowering.handled)
+        body = WithBody(self._with_own_names(), node, *around).of().body
         otherwise, after = lowering.blocks.name("else"), lowering.blocks.name("after_for")
         ends = otherwise if node.orelse else after
         with self._inside(body):
@@ -165,8 +172,8 @@ class GeneratorLoop:
         for part in walk(definition)[1:]:
             if isinstance(part, _INSIDE):
                 raise self._refused("defines a function or a class", part, "define it outside of the generator.")
-            if isinstance(part, _AROUND) and any(isinstance(inner, _YIELDS) for inner in walk(part)):
-                raise self._refused("has a `yield` inside of `try` or `with`", part, "yield outside of it.")
+            if isinstance(part, _AROUND) and _yields([part]):
+                self._check_around(part)
             if isinstance(part, ast.Return) and part.value is not None:
                 raise self._refused("returns a value", part, "yield it, or leave it out.")
         as_statements = {id(part.value) for part in walk(definition) if isinstance(part, ast.Expr)}
@@ -174,6 +181,29 @@ class GeneratorLoop:
             if isinstance(part, _YIELDS) and id(part) not in as_statements:
                 raise self._refused("is sent values", part, "write `yield …` as a statement of its own.")
         self._check_surroundings(function)
+
+    def _check_around(self, node: ast.stmt) -> None:
+        """Refuse a statement around a ``yield`` if it sees, or changes, that the loop is left and the generator ended.
+
+        Python then raises ``GeneratorExit`` at the ``yield``. Lanes only carry out each ``finally``.
+        """
+        if not isinstance(node, ast.Try):
+            raise self._refused("has a `yield` inside of this `with`", node, "yield outside of it.")
+        if _yields(node.finalbody):
+            raise self._refused("has a `yield` inside of `finally`", node, "yield behind the `try`.")
+        leaves = any(isinstance(part, _LEAVES) for part in walk_all(node.finalbody))
+        if leaves or drops_exceptions(node):
+            raise self._refused("leaves a `finally`, or raises in it", node, "let it end in each case.")
+        local = local_names(self.source.node)
+        for handler in node.handlers if _yields(node.body) else ():
+            kinds = caught_kinds(handler, self.source, local)
+            are_known = not isinstance(handler.type, ast.Tuple) or len(kinds) == len(handler.type.elts)
+            if not kinds or not are_known or issubclass(GeneratorExit, tuple(kinds)):
+                raise self._refused(
+                    "catches what Python raises at a `yield` when a loop is left",
+                    handler,
+                    "write `except Exception`, or the classes that are meant.",
+                )
 
     def _check_surroundings(self, function: object) -> None:
         """Refuse a generator whose names mean something else where the loop stands."""

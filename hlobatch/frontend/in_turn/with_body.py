@@ -27,7 +27,20 @@ from hlobatch.frontend.written import written
 
 
 class Once(ast.While):
-    """The body of a loop in place of a ``yield``: it runs once, and ``continue`` ends it. Its test is its number."""
+    """The body of a loop in place of a ``yield``: it runs once, and ``continue`` ends it. Its test is its number.
+
+    Attributes:
+        tries: The number of ``try`` statements around the loop. Exceptions of the body pass by those of the generator.
+        handled: The number of ``except`` clauses around the loop.
+    """
+
+    _fields = (*ast.While._fields, "tries", "handled")
+    _field_types: ClassVar[dict[str, Any]] = {**getattr(ast.While, "_field_types", {}), "tries": int, "handled": int}
+    tries: int
+    handled: int
+
+    def __init__(self, *fields: Any, **named: Any) -> None:
+        super().__init__(*fields, **named)
 
 
 class Leave(ast.Break):
@@ -48,16 +61,18 @@ class Leave(ast.Break):
 class WithBody(Rewriting):
     """Puts the body of a loop in place of each ``yield`` of a generator."""
 
-    def __init__(self, node: ast.FunctionDef, loop: ast.For, depth: int) -> None:
+    def __init__(self, node: ast.FunctionDef, loop: ast.For, depth: int, tries: int, handled: int) -> None:
         """For one loop.
 
         Args:
             node: The generator, whose variables have names of their own.
             loop: The loop over its items.
             depth: The number of loops around the loop. One further loop ends with the generator.
+            tries: The number of ``try`` statements around the loop.
+            handled: The number of ``except`` clauses around the loop.
         """
         super().__init__(node)
-        self._loop, self._depth, self._number = loop, depth, 0
+        self._loop, self._depth, self._tries, self._handled, self._number = loop, depth, tries, handled, 0
 
     def instead_of(self, node: ast.stmt) -> list[ast.stmt] | None:
         match node:
@@ -79,7 +94,8 @@ class WithBody(Rewriting):
         loop = copy.deepcopy(self._loop)
         target = located(ast.Assign([loop.target], value), loop.target)
         body = [_Leaving(self._depth).visit(statement) for statement in loop.body]
-        return located(Once(located(ast.Constant(self._number), loop), [target, *body], []), loop)
+        number = located(ast.Constant(self._number), loop)
+        return located(Once(number, [target, *body], [], tries=self._tries, handled=self._handled), loop)
 
 
 class _Leaving(ast.NodeTransformer):
