@@ -45,6 +45,8 @@ _UNUSED: Final = "$dropped"
 _A_COPY: Final = "give it a copy of one, as in `a.copy()`."
 HELD_BACK: Final = "held"
 """Prefix of temporaries that hold a variable's new value until it is known that the statement did not fail."""
+TAKEN: Final = "taken"
+"""Prefix of temporaries that hold the item or attribute that an augmented assignment changes and then puts back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,8 +237,8 @@ class _Check:
         variable, op = other[0], at.op
         if not isinstance(op, PrimOp) or variable == at.root or variable not in op.uses:
             return False
-        if any(user_name(name).startswith("$") for name in (variable, at.root)):
-            return False  # a view, which the statement itself has taken
+        if any(user_name(name).startswith(f"${TAKEN}") for name in (variable, at.root)):
+            return False
         before = set(map(user_name, op.uses))
         computed = [name for name in map(user_name, op.defs) if name not in before and not name.startswith(_UNUSED)]
         return other in at.changed or bool(computed)  # what only stores a value has computed it before

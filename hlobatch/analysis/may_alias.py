@@ -62,12 +62,14 @@ class Summary:
             which may be one object, is paired with itself.
         joined: Pairs of parts of parameters that may be one object after the call.
         changed: Parts of parameters that the call changes in place, each with the place of the change.
+        parameters: The variables of the parameters.
     """
 
     results: frozenset[tuple[Node, Node]] = frozenset()
     alike: frozenset[tuple[Node, Node]] = frozenset()
     joined: frozenset[tuple[Node, Node]] = frozenset()
     changed: Mapping[Node, Location] = field(default_factory=dict)
+    parameters: tuple[str, ...] = ()
 
     @property
     def known(self) -> tuple[object, ...]:
@@ -77,7 +79,7 @@ class Summary:
 
 def summaries_of(program: Program, types: Mapping[str, Type], traced: Traced) -> dict[str, Summary]:
     """The summary of each function, by name."""
-    summaries = {function.name: Summary() for function in program.functions}
+    summaries = {function.name: Summary(parameters=function.vars_in) for function in program.functions}
     callees, pending = CallGraph(program).callees, list(program.functions)
     while pending:
         before = {name: summary.known for name, summary in summaries.items()}
@@ -163,7 +165,7 @@ class Aliases:
                 for other in (change.part, *partners(state, change.part)):
                     if (node := _given(other)) is not None:
                         changed.setdefault(node, change.place)
-        return Summary(frozenset(results), frozenset(alike), frozenset(joined), changed)
+        return Summary(frozenset(results), frozenset(alike), frozenset(joined), changed, self.function.vars_in)
 
     def _in_results(self, part: Part) -> list[Node]:
         """The parts of the function's results that a part of a variable is at its end."""
@@ -203,8 +205,8 @@ class Aliases:
                 for i, path in one.identity.changed if one is not None else ():
                     yield index, op, Change((op.vars_in[i], path), op.location), state
             elif isinstance(op, FunctionCallOp) and op.function in self.summaries:
-                for i, path in self.summaries[op.function].changed:
-                    yield index, op, Change((op.vars_in[i], path), op.location), state
+                for part in self._arguments(op, self.summaries[op.function].changed):
+                    yield index, op, Change(part, op.location), state
             state = self._after(block, index, op, state)
 
     def identity(self, block: Block, index: int) -> Identity | None:
@@ -274,13 +276,29 @@ class Aliases:
         """The effects of a call: those in the callee's summary, with arguments in place of parameters."""
         effects = _Effects()
         for (result, path), (i, p) in summary.results:
-            effects.origins.setdefault((op.vars_out[result], path), set()).add((op.vars_in[i], p))
+            effects.origins.setdefault((op.vars_out[result], path), set()).update(self._arguments(op, [(i, p)]))
         effects.alike.update(pair((op.vars_out[i], p), (op.vars_out[j], q)) for (i, p), (j, q) in summary.alike)
         for part, nodes in effects.origins.items():
             if _is_in_growing(self.types.get(part[0]), part[1]):
                 effects.held[part] = [{node} for node in nodes]
-        effects.joined.update(pair((op.vars_in[i], p), (op.vars_in[j], q)) for (i, p), (j, q) in summary.joined)
+        for one, other in summary.joined:
+            both = itertools.product(self._arguments(op, [one]), self._arguments(op, [other]))
+            effects.joined.update(pair(*parts) for parts in both)
         return effects
+
+    def _arguments(self, op: FunctionCallOp, nodes: Iterable[Node]) -> dict[Part, None]:
+        """The parts of a call's arguments that parts of the callee's parameters may be.
+
+        A container may be of another kind in the callee, as a dict to which that adds keys of lanes. What is in it has
+        other paths then: each part in the parameter's may be any part in the argument's.
+        """
+        found: dict[Part, None] = {}
+        for index, path in nodes:
+            variable, parameter = op.vars_in[index], self.summaries[op.function].parameters[index]
+            outer = _other_kind(self.types.get(variable), self.types.get(parameter), path)
+            paths = [path] if outer is None else _mutable_inside(self.types[variable], outer)
+            found.update(((variable, inner), None) for inner in paths)
+        return found
 
     def _after(self, block: Block, index: int, op: Op, state: State) -> State:
         """The pairs after an operation, given those before it."""
@@ -363,6 +381,20 @@ def _mutable(type_: Type | None) -> Iterator[Path]:
         is_pythons_own = isinstance(part, Static) and isinstance(part.value, OPAQUE)
         if is_container or is_pythons_own or (isinstance(part, TensorType) and part.shape):
             yield path
+
+
+def _mutable_inside(type_: Type, outer: Path) -> list[Path]:
+    """The paths of the parts of a container in a type that can change in place."""
+    return [path for path in _mutable(type_) if len(path) > len(outer) and path[: len(outer)] == outer]
+
+
+def _other_kind(given: Type | None, taken: Type | None, path: Path) -> Path | None:
+    """The path of the outermost container around a part that is of another kind in another type; None if none is."""
+    if given is None or taken is None or given.has_pattern_of(taken):
+        return None
+    kinds = [{p: type(part) for p, part in parts_of_type(one.tensors)} for one in (given, taken)]
+    around = (path[:length] for length in range(len(path)))
+    return next((outer for outer in around if kinds[0].get(outer) is not kinds[1].get(outer)), None)
 
 
 def pair(one: Part, other: Part) -> Pair:

@@ -15,6 +15,7 @@ import ast
 from collections.abc import Sequence
 from typing import TypeGuard
 
+from hlobatch.analysis.aliases import TAKEN
 from hlobatch.analysis.overloads import Overloaded, of_statement
 from hlobatch.diagnostics import Note, UnsupportedSyntaxError
 from hlobatch.frontend import special_methods
@@ -226,7 +227,7 @@ class AssignmentLowering:
         target = self._simple_place(node.target, [node.value])
         assert isinstance(target, (ast.Subscript, ast.Attribute))
         statement = located(ast.AugAssign(target, node.op, node.value), node)
-        *read, change, write = augmented(statement, self.function.temporary)
+        *read, change, write = augmented(statement, lambda: self.function.temporary(TAKEN))
         assert isinstance(change, ast.AugAssign)
         if not self.function.is_simple(node.value):
             names = [name for part in read if isinstance(part, ast.Assign) for name in target_names(part.targets[0])]
