@@ -16,7 +16,7 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -26,11 +26,12 @@ from hlobatch.frontend.failing_statements import FailingLowering
 from hlobatch.frontend.following import MAKE, called
 from hlobatch.frontend.in_turn.comprehensions import Gathering
 from hlobatch.frontend.in_turn.generator_loops import takes_turns
+from hlobatch.frontend.in_turn.moments import effects_of
 from hlobatch.frontend.in_turn.read_by_turns import Read, read_in_turn, refused
 from hlobatch.frontend.live_items import Seen, how_seen, may_change, may_take_out, view_of
 from hlobatch.frontend.nodes import located, walk, walk_all
 from hlobatch.frontend.own_methods import NEXT
-from hlobatch.frontend.scopes import HELPER, target_names
+from hlobatch.frontend.scopes import HELPER, target_names, with_parts
 from hlobatch.frontend.source import MISSING
 from hlobatch.frontend.syntax import assigned, helper, literal, load
 from hlobatch.frontend.whole_function import Loop
@@ -269,15 +270,62 @@ class ForLowering:
             case builtins.range, ast.Call():
                 return self._range(node, counts)
             case builtins.enumerate, ast.Call(_, [inner, *start], keywords) if len(start) + len(keywords) <= 1:
-                return self._enumerate(node, inner, [*start, *(k.value for k in keywords if k.arg == "start")], counts)
-            case builtins.zip, ast.Call(_, [first, *rest], keywords) if {k.arg for k in keywords} <= {"strict"}:
-                return self._zip(node, [first, *rest], keywords, counts)
+                given = [*start, *(k.value for k in keywords if k.arg == "start")]
+                inner, *given = self._evaluated([inner, *given])
+                return self._enumerate(node, inner, given, counts)
+            case builtins.zip, ast.Call(_, [_, *_] as inner, keywords) if {k.arg for k in keywords} <= {"strict"}:
+                return self._zip(node, self._evaluated(inner), keywords, counts)
             case builtins.reversed, ast.Call(_, [inner], []) if self._called(inner) not in (enumerate, zip):
                 return self._reversed(node, inner, counts)
             case called, ast.Call(_, [inner], []) if called in _WRAPPERS and self._called(inner) in _LAZY:
                 if called is iter or not self._may_change(inner):  # else the copy is of the items as they are before
                     return self._over(inner, counts=counts)
         return self._items(node, counts)
+
+    def _evaluated(self, arguments: Sequence[ast.expr]) -> list[ast.expr]:
+        """The arguments of ``zip`` or ``enumerate``, evaluated if one has an effect: it shows in what is counted."""
+        lowering = self.lowering
+        parts = [part for argument in arguments for part in self._parts(argument)]
+        effects = [i for i, part in enumerate(parts) if not lowering.is_simple(part) or effects_of(part, lowering).show]
+        before = parts[: max(effects, default=0)]
+        backwards = [part for argument in arguments for part in self._parts(argument, backwards=True)]
+        are_counted = [any(part is one for one in backwards) for part in before]
+        if all(are_counted):  # as Python does, which takes the number of the last item at once
+            return list(arguments)
+        if any(are_counted):
+            raise UnsupportedSyntaxError(
+                "an iterable of the loop has an effect, behind `reversed(…)` and another iterable",
+                lowering.location(parts[effects[-1]]),
+                help="write the iterable with an effect as a statement before the loop, `items = …`.",
+            )
+        values = [
+            value if isinstance(value, ast.Name) else load(lowering.as_variable(value, part), part)
+            for part, value in zip(parts, lowering.evaluated_in_order(parts), strict=True)
+        ]
+        others = dict(zip(map(id, parts), values, strict=True))
+
+        def other(part: Any) -> Any:
+            return others[id(part)] if id(part) in others else with_parts(part, other)
+
+        return [other(argument) for argument in arguments]
+
+    def _parts(self, iterable: ast.expr, *, backwards: bool = False) -> Iterator[ast.expr]:
+        """The arguments of functions that make iterators, in an iterable, which Python evaluates at once.
+
+        Items that are made in turn with those of other iterables are not among them.
+
+        Args:
+            iterable: The iterable.
+            backwards: Whether to give the arguments of ``reversed`` alone.
+        """
+        called = self._called(iterable)
+        if called in _LAZY and isinstance(iterable, ast.Call):
+            for argument in iterable.args:
+                yield from self._parts(argument, backwards=backwards and called is not reversed)
+        elif backwards:
+            return
+        elif not isinstance(iterable, ast.GeneratorExp) and self.lowering.draws(iterable) is None:
+            yield iterable
 
     def _read_in_turn(self, iterable: ast.expr) -> Read | None:
         """What an iterable reads for each item; None if it does not make its items one by one."""
