@@ -35,7 +35,7 @@ from hlobatch.frontend.in_turn.trace_time import TraceTimeLowering
 from hlobatch.frontend.library import changed_by, is_built_in
 from hlobatch.frontend.may_raise import may_raise
 from hlobatch.frontend.nested import unnamed_function
-from hlobatch.frontend.nodes import Tree, all_arguments, located, prefixes, walk
+from hlobatch.frontend.nodes import Tree, all_arguments, located, prefixes, walk, with_fields
 from hlobatch.frontend.operands import operands_of, with_operands
 from hlobatch.frontend.own_methods import NEXT
 from hlobatch.frontend.places import changed
@@ -135,6 +135,8 @@ class ExpressionLowering(WholeLowering):
             case ast.NamedExpr(target, value):
                 self.store(target.id, value, node)
                 return load(target.id, node)
+            case ast.Lambda(arguments) if any(assigned_in_expressions(arguments)):
+                return TraceTimeLowering(self).lower(self._with_defaults(node))
             case _ if isinstance(node, WHOLE):
                 return TraceTimeLowering(self).lower(node)
             case ast.Call(_, [ast.GeneratorExp() | ast.ListComp() as items, *_]):
@@ -250,7 +252,10 @@ class ExpressionLowering(WholeLowering):
 
     def is_step(self, node: ast.AST) -> TypeGuard[ast.Call]:
         """Whether an expression is a call to lower as its own operation, in a statement lowered step by step."""
-        if not self.steps or not changes_one_of(node, self.steps):
+        if not self.steps:
+            return False
+        captured = {name: template.captured for name, template in self.scope.items()}
+        if not changes_one_of(node, self.steps, captured):
             return False
         assert isinstance(node, ast.Call)
         return not any(self.static_value(node.func) is kind for kind in _ITERATORS)
@@ -269,7 +274,8 @@ class ExpressionLowering(WholeLowering):
         operands = iter([self._given(operand) for operand in self.evaluated_in_order(parts)])
         arguments = [next(operands) for _ in node.args]
         keywords = [located(ast.keyword(k.arg, next(operands)), k) for k in node.keywords]
-        function = self.with_simple_children(node.func) if isinstance(node.func, ast.Attribute) else node.func
+        is_method = isinstance(node.func, ast.Attribute)
+        function = self.with_simple_children(node.func) if is_method else self.simple(node.func)
         return located(ast.Call(function, arguments, keywords), node)
 
     def _given(self, operand: ast.expr) -> ast.expr:
@@ -312,7 +318,7 @@ class ExpressionLowering(WholeLowering):
         effects = self._effects_behind(all_of_them[: early + 1])
         found: list[ast.expr] = []
         for index, operand in enumerate(operands):
-            value = self.simple(operand)
+            value = self.simple(self._with_defaults(operand) if index < early else operand)
             is_place = any(operand is one for one in changed)
             if index < early and self._comes_first(operand, value, *effects[index], is_place=is_place):
                 name = self.temporary()
@@ -320,6 +326,15 @@ class ExpressionLowering(WholeLowering):
                 value = load(name, operand)
             found.append(value)
         return found
+
+    def _with_defaults(self, operand: ast.expr) -> ast.expr:
+        """A lambda whose defaults are variables, since Python evaluates them at once; any other operand unchanged."""
+        if not isinstance(operand, ast.Lambda):
+            return operand
+        given = operand.args
+        defaults = [self._given(self.simple(part)) for part in given.defaults]
+        keywords = [None if part is None else self._given(self.simple(part)) for part in given.kw_defaults]
+        return with_fields(operand, args=with_fields(given, defaults=defaults, kw_defaults=keywords))
 
     def _comes_first(
         self, operand: ast.expr, value: ast.expr, bound: frozenset[str], changed: frozenset[str], *, is_place: bool
@@ -333,7 +348,7 @@ class ExpressionLowering(WholeLowering):
             changed: Those whose values they change in place.
             is_place: Whether a callee changes what the operand holds.
         """
-        if isinstance(operand, ast.Name) and operand.id in self.scope:
+        if isinstance(operand, ast.Lambda) or (isinstance(operand, ast.Name) and operand.id in self.scope):
             return False  # a function sees the last values of its variables
         if self.steps and not (is_given(value) or isinstance(value, ast.Attribute)):
             return True

@@ -147,11 +147,9 @@ def _assigned_by(node: ast.AST) -> Iterator[str]:
 
 def assigned_in_expressions(node: ast.AST) -> Iterator[str]:
     """The names that ``:=`` assigns in an expression."""
-    if isinstance(node, ast.Lambda):
-        return
     if isinstance(node, ast.NamedExpr):
         yield node.target.id
-    for child in children(node):
+    for child in children(node.args if isinstance(node, ast.Lambda) else node):
         yield from assigned_in_expressions(child)
 
 

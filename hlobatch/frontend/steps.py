@@ -14,11 +14,11 @@ operations before it, and values computed from its result in operations after it
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from hlobatch.frontend.nodes import all_arguments
-from hlobatch.frontend.scopes import root_of
+from hlobatch.frontend.scopes import read_names, root_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +36,14 @@ class StepByStep:
         return StepByStep(known.names | self.names)
 
 
-def changes_one_of(node: ast.AST, names: frozenset[str]) -> bool:
-    """Whether an expression is a call that may change the value of one of the variables."""
+def changes_one_of(node: ast.AST, names: frozenset[str], captured: Mapping[str, Sequence[str]] | None = None) -> bool:
+    """Whether an expression is a call that may change the value of one of the variables.
+
+    Args:
+        node: The expression.
+        names: The variables.
+        captured: The variables that functions defined inside read from around them, by the functions' names.
+    """
     if not isinstance(node, ast.Call):
         return False
     given = all_arguments(node)
@@ -46,7 +52,22 @@ def changes_one_of(node: ast.AST, names: frozenset[str]) -> bool:
             return False
         case ast.Attribute(ast.Call(ast.Name("super"), [_, receiver])) | ast.Attribute(receiver):
             given.append(receiver)
-    return any(isinstance(root := root_of(part), ast.Name) and root.id in names for part in given)
+        case function:
+            given.append(function)
+    return any(not names.isdisjoint(_handed_on(part, captured or {})) for part in given)
+
+
+def _handed_on(part: ast.expr, captured: Mapping[str, Sequence[str]]) -> Iterable[str]:
+    """The variables whose objects a call gets by an argument: its own, or those that a function uses."""
+    match part:
+        case ast.Lambda():
+            return read_names(part)
+        case ast.Call(_, [_, *values]) if is_closure(part):
+            return [value.id for value in values if isinstance(value, ast.Name)]
+        case ast.Name(name) if name in captured:
+            return captured[name]
+    root = root_of(part)
+    return [root.id] if isinstance(root, ast.Name) else []
 
 
 def is_only_stored(body: Sequence[ast.stmt], name: str) -> bool:
@@ -90,4 +111,9 @@ def is_given(node: ast.expr) -> bool:
             return is_given(value)
         case ast.Tuple(items) | ast.List(items):
             return all(map(is_given, items))
-    return False
+    return is_closure(node)
+
+
+def is_closure(node: ast.expr) -> bool:
+    """Whether an expression is a function that is defined inside, as a value with what it reads from around it."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "__hb_closure"
