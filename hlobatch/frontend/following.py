@@ -371,9 +371,9 @@ def _traced_call(site: Site, target: Calls, function: Any, args: tuple[Any, ...]
         UnsupportedSyntaxError: It cannot be one.
     """
     check_types((args, kwargs))
-    known = _parts(args, kwargs)
+    known, held = _parts(args, kwargs), _held([function, *args], kwargs)
     failures = count_of_failures()
-    with _undone([*known, *_held([function, *args], kwargs)], lambda: _followed(site, target, function)):
+    with _undone([*known, *held], lambda: _followed(site, target, function)):
         result = as_meant(function, (args, kwargs))(*args, **kwargs)
     if others := changed(known):
         for part in others:
@@ -381,8 +381,8 @@ def _traced_call(site: Site, target: Calls, function: Any, args: tuple[Any, ...]
         raise _followed(site, target, function)  # the function that called this one has to see the change
     if changes_chosen():
         raise _followed(site, target, function)  # the chosen item has to change, too
-    if isinstance(function, types.MethodType) and count_of_failures() > failures:
-        raise _followed(site, target, function)  # the object may be half changed when it fails
+    if count_of_failures() > failures and (isinstance(function, types.MethodType) or changed(held)):
+        raise _followed(site, target, function)  # an object may be half changed when it fails
     if isinstance(result, _LAZY_OF_PYTHON):
         known = seen_by((*args, *kwargs.values(), _held_by(function)))
         with _undone(known, lambda: _followed(site, target, function)):
