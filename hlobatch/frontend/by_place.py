@@ -16,20 +16,19 @@ name.
 from __future__ import annotations
 
 import ast
-import types
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from hlobatch.analysis.aliases import AnotherName
-from hlobatch.frontend.changes import HARMLESS, rebinding
-from hlobatch.frontend.nodes import all_arguments, located, prefixes, walk_all, with_fields
-from hlobatch.frontend.scopes import dump_as_read, is_path, root_of, stored_names, target_names, with_parts
+from hlobatch.frontend.by_choice import of_choice
+from hlobatch.frontend.nodes import located, walk
+from hlobatch.frontend.same_place import is_kept, names_in, note_change, with_place, written_out
+from hlobatch.frontend.scopes import is_path, stored_names, target_names, with_parts
 from hlobatch.frontend.straight_line import StraightLineLowering
-from hlobatch.frontend.syntax import helper, load
+from hlobatch.frontend.syntax import assigned, helper, literal, load
 from hlobatch.values.facts import of_code
 
 _PARTS: Final = (ast.Attribute, ast.Subscript)
-_SCOPES: Final = (ast.Lambda, ast.FunctionDef, ast.comprehension)
 
 
 def of_items(lowering: StraightLineLowering, loop: ast.For) -> ast.For:
@@ -44,10 +43,11 @@ def of_items(lowering: StraightLineLowering, loop: ast.For) -> ast.For:
         path = _gone_over(lowering, loop, name)
         if path is None:
             return loop
-        others = written_out(lowering, name, _item(path, number), body)
-        if others is None:
+        place = _item(path, number)
+        if not is_kept(lowering, name, place, body):
             return loop
-        body = others
+        body = [with_place(statement, name, place) for statement in body]
+        note_change(lowering, place)
         items = helper("__hb_numbered", [path, lowering.constant(found.error)], path)
         lowering.assign(count, helper("__hb_length", [items], path), loop)
     return _counted(loop, number, count, body)
@@ -102,32 +102,140 @@ def _gone_over(lowering: StraightLineLowering, loop: ast.For, variable: str) -> 
 
 def of_name(
     lowering: StraightLineLowering, node: ast.stmt, behind: Sequence[ast.stmt]
-) -> tuple[ast.stmt, list[ast.stmt]] | None:
-    """An assignment and the statements behind it, with paths in place of names.
+) -> tuple[list[ast.stmt], list[ast.stmt]] | None:
+    """An assignment, as some statements, and the statements behind it, with paths in place of names.
 
     None if the assignment needs no change.
     """
-    if not isinstance(node, ast.Assign) or len(node.targets) != 1:
+    if (choice := of_choice(lowering, node, behind)) is not None:
+        return choice
+    if not isinstance(node, ast.Assign):
         return None
     found = lowering.callees.facts.of(AnotherName, of_code(lowering.location(node)))
-    pairs = [] if found is None else list(_bound(node.targets[0], node.value))
-    if found is None or len({name for name, _ in pairs}) < len(pairs):
+    if found is None:
+        return None
+    if len(node.targets) > 1:
+        return _of_one_object(lowering, node, behind)
+    return _of_parts(lowering, node, found.variables, behind)
+
+
+def _of_parts(
+    lowering: StraightLineLowering, node: ast.Assign, variables: frozenset[str], behind: Sequence[ast.stmt]
+) -> tuple[list[ast.stmt], list[ast.stmt]] | None:
+    """The same of an assignment with one target, for the names of which a change shows under another one."""
+    pairs = list(_bound(node.targets[0], node.value))
+    if len({name for name, _ in pairs}) < len(pairs):
         return None
     kept: list[tuple[str, ast.expr]] = []
-    others, changed = list(behind), node
+    others, changed, bound = list(behind), node, stored_names(node)
     for name, value in pairs:
         path = _item_of_default(value)
-        if name in found.variables and isinstance(path, _PARTS):
+        if name in variables and isinstance(path, _PARTS):
             place = _with_kept_keys(lowering, path, kept)
-            written = written_out(lowering, name, place, others)
+            written = written_out(lowering, name, place, others) if bound.isdisjoint(names_in(place)) else None
             if written is None:
                 return None
             if isinstance(value, ast.Call):
                 kept.append((lowering.temporary(), _setdefault(place, value)))
             others, changed = written, _replaced(changed, value, place)
+        elif name in variables:
+            others = _of_whole(lowering, load(name, node), path, variables - bound, others)
     for name, key in kept:
         lowering.assign(name, key, node)
-    return changed, others
+    return [changed], others
+
+
+def _of_whole(
+    lowering: StraightLineLowering, name: ast.expr, value: ast.expr, variables: frozenset[str], behind: list[ast.stmt]
+) -> list[ast.stmt]:
+    """Statements with one name of an object in place of another, or with parts of a new container in place of names.
+
+    Args:
+        lowering: The lowering of the function.
+        name: The variable that the value is assigned to.
+        value: The value.
+        variables: The names that may be replaced, beside that variable.
+        behind: The statements.
+    """
+    if isinstance(value, ast.Name) and value.id in variables and isinstance(name, ast.Name):
+        ways = [(name.id, value), (value.id, name)]
+        return next((one for way in ways if (one := written_out(lowering, *way, behind)) is not None), behind)
+    held = [] if isinstance(value, ast.Name) else list(_parts_of_display(name, value))
+    for own, part in held:
+        is_once = [other for other, _ in held].count(own) == 1
+        if is_once and own in variables and (written := written_out(lowering, own, part, behind)) is not None:
+            behind = written
+    return behind
+
+
+def _of_one_object(
+    lowering: StraightLineLowering, node: ast.Assign, behind: Sequence[ast.stmt]
+) -> tuple[list[ast.stmt], list[ast.stmt]] | None:
+    """``a = b = value`` as ``a = value`` and ``b = a``, with one of the names in place of the others behind it."""
+    names = [target.id for target in node.targets if isinstance(target, ast.Name)]
+    if len(set(names)) < len(node.targets):
+        return None
+    for kept in names:
+        others: list[ast.stmt] | None = list(behind)
+        for name in names:
+            if name != kept and others is not None:
+                others = written_out(lowering, name, load(kept, node), others)
+        if others is not None:
+            rest = [assigned(name, load(kept, node), node) for name in names if name != kept]
+            return [assigned(kept, node.value, node), *rest], others
+    return None
+
+
+def _parts_of_display(place: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
+    """The names in a display, each with its place in the container that the display makes."""
+
+    def item(key: ast.expr) -> ast.expr:
+        return located(ast.Subscript(place, key, ast.Load()), place)
+
+    match value:
+        case ast.Name(name):
+            yield name, place
+        case ast.List(parts) | ast.Tuple(parts) if not any(isinstance(part, ast.Starred) for part in parts):
+            for i, part in enumerate(parts):
+                yield from _parts_of_display(item(literal(i, place)), part)
+        case ast.Dict(keys, values):
+            known = [key.value for key in keys if isinstance(key, ast.Constant)]
+            if len(set(known)) == len(keys):
+                for key, part in zip(known, values, strict=True):
+                    yield from _parts_of_display(item(literal(key, place)), part)
+
+
+def of_listed(lowering: StraightLineLowering, loop: ast.For) -> list[list[ast.stmt]] | None:
+    """The turns of a loop over a display of places, each with its place in place of the loop's variable.
+
+    None if the loop's body does not change its items by their name, or may leave the loop early.
+    """
+    found = lowering.callees.facts.of(AnotherName, of_code(lowering.location(loop.target)))
+    match loop:
+        case ast.For(ast.Name(name), ast.Tuple(places) | ast.List(places), body, []):
+            pass
+        case _:
+            return None
+    if found is None or name not in found.variables or any(True for _ in _leaving(body)):
+        return None
+    turns = []
+    for place in places:
+        if not is_kept(lowering, name, place, body):
+            return None
+        turns.append([assigned(name, place, loop.target), *(with_place(one, name, place) for one in body)])
+        note_change(lowering, place)
+    return turns
+
+
+def _leaving(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """The ``break`` and ``continue`` statements that belong to a loop with this body."""
+    for statement in body:
+        if isinstance(statement, (ast.Break, ast.Continue)):
+            yield statement
+        elif not isinstance(statement, (ast.For, ast.While, ast.FunctionDef, ast.ClassDef)):
+            yield from _leaving([part for part in walk(statement)[1:] if isinstance(part, ast.stmt)])
+        else:
+            yield from _leaving(getattr(statement, "orelse", []))
 
 
 def _item_of_default(value: ast.expr) -> ast.expr:
@@ -170,65 +278,3 @@ def _with_kept_keys(lowering: StraightLineLowering, path: ast.expr, kept: list[t
                 key = load(kept[-1][0], key)
             return located(ast.Subscript(value, key, ast.Load()), path)
     return path
-
-
-def written_out(
-    lowering: StraightLineLowering, variable: str, place: ast.expr, body: Sequence[ast.stmt]
-) -> list[ast.stmt] | None:
-    """Statements with a path in place of each read of a variable.
-
-    None if the variable may not mean that path in all.
-    """
-    root = root_of(place)
-    parts = walk_all(body)
-    if not isinstance(root, ast.Name) or not lowering.is_own(root.id) or not is_path(place):
-        return None
-    if root.id in lowering.callee.source.signature.parameters and rebinding(lowering.source.node, root.id) is not None:
-        return None
-    named = {part.id for part in ast.walk(place) if isinstance(part, ast.Name)}
-    if not (named | {variable}).isdisjoint(name for statement in body for name in stored_names(statement)):
-        return None
-    inside = walk_all(part for part in parts if isinstance(part, _SCOPES))
-    if any(isinstance(part, ast.Name) and part.id == variable for part in inside):
-        return None
-    if _may_move(lowering, place, named, parts):
-        return None
-    lowering.changes_own(root.id)
-    return [_with_place(statement, variable, place) for statement in body]
-
-
-def _with_place(node: Any, variable: str, place: ast.expr) -> Any:
-    if isinstance(node, ast.Name) and node.id == variable:
-        return _at(place, node)
-    return with_parts(node, lambda part: _with_place(part, variable, place))
-
-
-def _at(place: ast.expr, node: ast.AST) -> ast.expr:
-    """A copy of a path, with the location of a node."""
-    copied: ast.expr = with_parts(with_fields(place), lambda part: _at(part, node))
-    return located(copied, node)
-
-
-def _may_move(lowering: StraightLineLowering, place: ast.expr, named: set[str], parts: Iterable[ast.AST]) -> bool:
-    """Whether statements may put another object into a place, or into a value that it is a part of."""
-    held = [ast.dump(one) for one in prefixes(place)]
-    seen = {name for name, one in lowering.scope.items() if not named.isdisjoint({*one.captured, *one.bound})}
-    for part in parts:
-        if isinstance(part, ast.Name) and part.id in seen:
-            return True
-        if isinstance(part, _PARTS) and not isinstance(part.ctx, ast.Load):
-            whole = dump_as_read(part)
-            if whole in {*held, ast.dump(place)} or (isinstance(part, ast.Subscript) and ast.dump(part.value) in held):
-                return True
-        if isinstance(part, ast.Call) and any(ast.dump(one) in held for one in _given(part)):
-            function = lowering.static_value(part.func)
-            if not isinstance(function, (type, types.BuiltinFunctionType)) or function not in HARMLESS:
-                return True
-    return False
-
-
-def _given(call: ast.Call) -> Iterator[ast.expr]:
-    for argument in all_arguments(call):
-        yield argument.value if isinstance(argument, ast.Starred) else argument
-    if isinstance(call.func, ast.Attribute):
-        yield call.func.value

@@ -106,13 +106,18 @@ class FunctionLowering(FailingLowering):
         """Lower statements up to the first that control cannot pass."""
         while body and self.blocks.is_open:
             statement, *body = body
-            if self.callees.facts.has(AnotherName):
-                statement, body = by_place.of_name(self, statement, body) or (statement, body)
-            if for_each_kind(self, statement):
-                continue
-            with self.by_steps(statement):
-                if not self._filled_in_turn(statement):
-                    self.statement(statement)
+            named = by_place.of_name(self, statement, body) if self.callees.facts.has(AnotherName) else None
+            given, body = named or ([statement], body)
+            for one in given:
+                self._whole_statement(one)
+
+    def _whole_statement(self, node: ast.stmt) -> None:
+        """Lower one statement, in one of the ways in which statements of all kinds are lowered."""
+        if for_each_kind(self, node):
+            return
+        with self.by_steps(node):
+            if not self._filled_in_turn(node):
+                self.statement(node)
 
     def _filled_in_turn(self, node: ast.stmt) -> bool:
         """Lower a statement that fills a container, if it shows that Python does so item by item."""
@@ -454,7 +459,10 @@ class FunctionLowering(FailingLowering):
             self.statements(kept_iterators.as_while(node, gives, self.temporary))
             return
         own = self.callees.facts.of(Iterates, self.site(node.iter))
-        if calls := self.draws(node.iter) if own is None else Calls(own.function, "itself"):
+        if (turns := by_place.of_listed(self, node)) is not None:
+            for turn in turns:
+                self.statements(turn)
+        elif calls := self.draws(node.iter) if own is None else Calls(own.function, "itself"):
             GeneratorLoop(self, node, calls).lower()
         else:
             ForLowering(self, by_place.of_items(self, node)).lower()

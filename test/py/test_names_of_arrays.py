@@ -79,6 +79,19 @@ class Held:
         return t, a, b, total(b), h.z
         """,
     ),
+    "by another name": (
+        "",
+        """
+        a = v.copy()
+        b = a
+        np.add(a, 1, out=a)
+        c = d = v.copy()
+        d.sort()
+        e = b if n > 1 else c
+        e[0] = x
+        return b, c
+        """,
+    ),
     "sorted lists": (
         """
 def first(items):
@@ -108,8 +121,6 @@ REFUSED = {
     "a diagonal": ("", "a = m.copy(); b = np.diag(a); a[0, 0] = x; return b"),
     "the diagonal by a method": ("", "a = m.copy(); b = a.diagonal(); a[0, 0] = x; return b"),
     "a power": ("", "a = v.copy(); b = a; b **= 2; return a"),
-    "out": ("", "a = v.copy(); b = a; np.add(a, 1, out=a); return b"),
-    "a method": ("", "a = v.copy(); b = a; a.sort(); return b"),
     "an argument that the statement reads": ("def f(z):\n    z -= z.mean()\n    return z\n", "return f(v), v"),
     "two parameters": ("def f(z, y):\n    z += 1\n    return y.sum()\n", "a = v.copy(); t = f(a, a); return t"),
     "two parameters of a function with branches": (

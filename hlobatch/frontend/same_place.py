@@ -1,0 +1,221 @@
+"""Statements, a name and a place -> the statements with the place in place of the name, where it holds the same object.
+
+::
+
+    row = grid[0]           grid[0] is row …
+    row.append(v)
+    if v > 3:
+        grid.pop()          … up to here,
+        continue
+    row.append(v)           … and here, which is not behind the `pop`
+    row = grid[1]           from here on, row means something else
+
+What is not known to keep the place may move it. A loop is taken as a whole: it may read what it has moved in the turn
+before.
+"""
+
+from __future__ import annotations
+
+import ast
+import types
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from hlobatch.frontend.changes import HARMLESS, rebinding
+from hlobatch.frontend.nodes import Comprehension, all_arguments, located, prefixes, walk, walk_all, with_fields
+from hlobatch.frontend.scopes import dump_as_read, is_path, read_names, root_of, stored_names, target_names, with_parts
+from hlobatch.frontend.straight_line import StraightLineLowering
+
+_PARTS: Final = (ast.Attribute, ast.Subscript)
+_DEFINITIONS: Final = (ast.FunctionDef, ast.ClassDef)
+_LEAVING: Final = (ast.Return, ast.Raise, ast.Break, ast.Continue)
+_DRAWING: Final = (all, any, dict, list, max, min, set, sorted, sum, tuple)
+"""Functions that take all items of a generator expression at once."""
+
+
+def written_out(
+    lowering: StraightLineLowering, variable: str, place: ast.expr, body: Sequence[ast.stmt]
+) -> list[ast.stmt] | None:
+    """Statements with a path in place of each read of a variable, up to one that assigns to the variable.
+
+    Args:
+        lowering: The lowering of the function.
+        variable: The variable.
+        place: The path, which means the variable's object before the statements.
+        body: The statements.
+
+    Returns:
+        The statements; None if the place may hold another object where one of them reads the variable.
+    """
+    if not _can_be_named(lowering, place):
+        return None
+    one = _Place(lowering, variable, place)
+    count = next((i for i, statement in enumerate(body) if one.is_bound_by(statement)), len(body))
+    try:
+        is_moved = one.walk(body[:count], is_moved=False)
+        if count < len(body) and is_moved is not None:
+            one.after(body[count], is_moved=is_moved, may_bind=True)
+    except _DiffersError:
+        return None
+    note_change(lowering, place)
+    return [*(with_place(statement, variable, place) for statement in body[: count + 1]), *body[count + 1 :]]
+
+
+def is_kept(lowering: StraightLineLowering, variable: str, place: ast.expr, body: Sequence[ast.stmt]) -> bool:
+    """Whether a place holds a variable's object in all statements of a loop's body, in whatever order they run."""
+    if not _can_be_named(lowering, place):
+        return False
+    one = _Place(lowering, variable, place)
+    return not any(one.binds(part) or one.moves(part) for part in body) and one.can_be_replaced(walk_all(body))
+
+
+def names_in(place: ast.expr) -> frozenset[str]:
+    """The variables that a path mentions."""
+    return frozenset(part.id for part in walk(place) if isinstance(part, ast.Name))
+
+
+def _can_be_named(lowering: StraightLineLowering, place: ast.expr) -> bool:
+    root = root_of(place)
+    if not isinstance(root, ast.Name) or not lowering.is_own(root.id) or not is_path(place):
+        return False
+    is_parameter = root.id in lowering.callee.source.signature.parameters
+    return not (is_parameter and rebinding(lowering.source.node, root.id) is not None)
+
+
+def note_change(lowering: StraightLineLowering, place: ast.expr) -> None:
+    """Note that the function may change the variable of which a path is a part."""
+    root = root_of(place)
+    assert isinstance(root, ast.Name)
+    lowering.changes_own(root.id)
+
+
+def with_place(node: Any, variable: str, place: ast.expr) -> Any:
+    """Code with a path in place of each read of a variable."""
+    if isinstance(node, ast.Name):
+        return _at(place, node) if node.id == variable and isinstance(node.ctx, ast.Load) else node
+    if isinstance(node, (ast.Lambda, Comprehension)) and variable not in read_names(node):
+        return node
+    return with_parts(node, lambda part: with_place(part, variable, place))
+
+
+def _at(place: ast.expr, node: ast.AST) -> ast.expr:
+    """A copy of a path, with the location of a node."""
+    copied: ast.expr = with_parts(with_fields(place), lambda part: _at(part, node))
+    return located(copied, node)
+
+
+class _DiffersError(Exception):
+    """The place may hold another object than the variable where that is read."""
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A place that holds the object of a variable, until it is moved.
+
+    Attributes:
+        lowering: The lowering of the function.
+        variable: The variable.
+        place: The path.
+    """
+
+    lowering: StraightLineLowering
+    variable: str
+    place: ast.expr
+
+    def walk(self, body: Sequence[ast.stmt], *, is_moved: bool) -> bool | None:
+        """Whether the place is moved behind statements; None if control does not pass them.
+
+        Raises:
+            _DiffersError: A statement reads the variable where the place may have been moved.
+        """
+        for statement in body:
+            match statement:
+                case ast.If(test, then, orelse):
+                    is_moved = self.after(test, is_moved=is_moved)
+                    ends = [self.walk(part, is_moved=is_moved) for part in (then, orelse)]
+                    if ends == [None, None]:
+                        return None
+                    is_moved = any(ends)
+                case _:
+                    is_moved = self.after(statement, is_moved=is_moved)
+            if isinstance(statement, _LEAVING):
+                return None
+        return is_moved
+
+    def after(self, node: ast.AST, *, is_moved: bool, may_bind: bool = False) -> bool:
+        """Whether the place is moved behind a statement or an expression that is taken as a whole.
+
+        Args:
+            node: The code.
+            is_moved: Whether it is moved before.
+            may_bind: Whether the code may assign to the variable, at its end.
+
+        Raises:
+            _DiffersError: The code reads the variable where the place may have been moved, or assigns to it.
+        """
+        moves = self.moves(node)
+        if self._is_named_in(node):
+            is_bound = self.binds(node) and not may_bind
+            if is_moved or moves or is_bound or not self.can_be_replaced(walk(node)):
+                raise _DiffersError
+        return is_moved or moves
+
+    def _is_named_in(self, node: ast.AST) -> bool:
+        return any(isinstance(part, ast.Name) and part.id == self.variable for part in walk(node))
+
+    def binds(self, node: ast.AST) -> bool:
+        """Whether code assigns to the variable."""
+        return self.variable in stored_names(node)
+
+    def is_bound_by(self, node: ast.AST) -> bool:
+        """Whether a statement assigns to the variable at its end."""
+        return isinstance(node, ast.Assign) and self.variable in {n for t in node.targets for n in target_names(t)}
+
+    def can_be_replaced(self, parts: Sequence[ast.AST]) -> bool:
+        """Whether code that reads the variable does so at once, where no variable of the place is hidden."""
+        hidden, now = names_in(self.place) | {self.variable}, set[int]()
+        for part in parts:
+            if isinstance(part, ast.Call) and any(self.lowering.static_value(part.func) is one for one in _DRAWING):
+                now.update(map(id, part.args))
+        for part in parts:
+            if isinstance(part, _DEFINITIONS) and self._is_named_in(part):
+                return False
+            if not isinstance(part, (ast.Lambda, Comprehension)) or self.variable not in read_names(part):
+                continue
+            if isinstance(part, ast.Lambda) or (isinstance(part, ast.GeneratorExp) and id(part) not in now):
+                return False
+            if not hidden.isdisjoint(name for one in part.generators for name in target_names(one.target)):
+                return False
+        return True
+
+    def moves(self, node: ast.AST) -> bool:
+        """Whether code may put another object into the place, or into a value that it is a part of."""
+        named, held = names_in(self.place), [ast.dump(one) for one in prefixes(self.place)]
+        if not named.isdisjoint(stored_names(node)):
+            return True
+        whole, scope = ast.dump(self.place), self.lowering.scope
+        seen = {
+            name
+            for name, one in scope.items()
+            if not {*named, self.variable}.isdisjoint(one.bound) or (held and not named.isdisjoint(one.captured))
+        }
+        for part in walk(node):
+            if isinstance(part, ast.Name) and part.id in seen:
+                return True
+            if isinstance(part, _PARTS) and not isinstance(part.ctx, ast.Load):
+                is_item = isinstance(part, ast.Subscript) and ast.dump(part.value) in held
+                if is_item or dump_as_read(part) in {*held, whole}:
+                    return True
+            if isinstance(part, ast.Call) and any(ast.dump(one) in held for one in _given(part)):
+                function = self.lowering.static_value(part.func)
+                if not isinstance(function, (type, types.BuiltinFunctionType)) or function not in HARMLESS:
+                    return True
+        return False
+
+
+def _given(call: ast.Call) -> Iterator[ast.expr]:
+    for argument in all_arguments(call):
+        yield argument.value if isinstance(argument, ast.Starred) else argument
+    if isinstance(call.func, ast.Attribute):
+        yield call.func.value
