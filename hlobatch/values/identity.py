@@ -339,6 +339,8 @@ class _Found:
         self._add_items(node, part)
         if id(part) in self.notes.fresh:
             self.fresh.add(node)
+            if id(part) not in self.given:  # no array that JAX reuses
+                self._add_made(node, part)
             return
         if sources := _origins(part, self.notes, self.given):
             self.sources[node] = sources

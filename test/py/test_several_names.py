@@ -1,5 +1,8 @@
 """A list, a dict, a set or an array is changed by each of its names, where they mean one object in all that follows."""
 
+import copy
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from feature_pairs import right_or_refused
@@ -7,6 +10,12 @@ from feature_pairs import right_or_refused
 import hlobatch as hb
 
 N = np.array([0, 1, 3, 4], np.int32)
+
+
+@dataclass
+class Pair:
+    left: list
+    right: list
 
 
 def one_of_two(n):
@@ -164,10 +173,20 @@ def in_order_of_the_statements(n):
     return len(a), sum(b)
 
 
+def two_names_of_a_copy(n):
+    whole = [np.zeros(2, np.int32), np.ones(2, np.int32)]
+    a = b = copy.deepcopy(whole)
+    a[0][1] = n
+    pair = other = copy.deepcopy(Pair([n], [2]))
+    pair.right += [n]
+    return b[0][1], whole[0][1], sum(other.right)
+
+
 RUN = [
     *(one_of_two, one_of_three, another_one_if, which_is_asked_once, by_two_choices),
     *(both_names, three_names, by_a_function, parts_of_a_new_container, listed_in_a_loop),
     *(one_after_the_other, moved_where_nobody_reads, in_comprehensions, views, in_order_of_the_statements),
+    two_names_of_a_copy,
 ]
 
 
@@ -175,6 +194,16 @@ RUN = [
 def test_each_name_changes_the_object(function):
     found = hb.batch(function, dispatch="kernel")(N)  # compiled sooner
     assert [tuple(map(int, lane)) for lane in zip(*found, strict=True)] == [function(n) for n in N.tolist()]
+
+
+def given_back_twice(n):
+    a, b = _twice(copy.deepcopy([[n, 1], [2, 3]]))
+    a[1].append(4)
+    return len(b[1])
+
+
+def _twice(x):
+    return x, x
 
 
 def hidden_by_a_comprehension(n):
@@ -264,7 +293,7 @@ def read_by_a_choice(n):
 @pytest.mark.parametrize(
     "function",
     [
-        *(hidden_by_a_comprehension, bound_in_the_same_statement, bound_by_a_function, exchanged),
+        *(given_back_twice, hidden_by_a_comprehension, bound_in_the_same_statement, bound_by_a_function, exchanged),
         *(one_that_a_function_gives_back, kept_from_a_turn_before, read_in_the_turn_behind, read_by_a_choice),
     ],
     ids=lambda f: f.__name__,
