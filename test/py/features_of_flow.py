@@ -256,6 +256,8 @@ seen.append(s3(@) + u)""",
     "import math as m1\nu = m1.gcd(@, 6)\nseen.append(u)",
 )
 """Statements that bind the variables ``u``, ``v`` and others, which have a value before."""
+DEFINES = ("def ", "lambda", "class ")
+"""Words of statements that a generator may not have."""
 UNBOUND = (
     "if ?:\n    n1 = @\n%%\nseen.append(n1)",
     "for n2 in range(@):\n    %%\nseen.append(n2)",

@@ -16,6 +16,7 @@ from features_of_flow import (
     CASES,
     CAUGHT,
     CONDITIONS,
+    DEFINES,
     IRREFUTABLE,
     ITERATED,
     KNOWN_CONDITIONS,
@@ -167,7 +168,9 @@ class Flow:
             return self.filled(self.draw.choice(UNBOUND), block).splitlines()
         if not block.scoped:
             return [self.mark(block)]
-        return self.filled(self.draw.choice(SCOPES), block).splitlines()
+        is_generator = any("yield" in text for text in block.marks)
+        texts = [text for text in SCOPES if not any(word in text for word in DEFINES)] if is_generator else SCOPES
+        return self.filled(self.draw.choice(texts), block).splitlines()
 
     def leave(self, block: Block) -> Lines:
         """A statement that leaves the block."""
@@ -210,7 +213,8 @@ class Flow:
             lines += self.handler(kind, block)
         if kinds:
             lines += self.maybe("else:", block, 0.25)
-        last = self.maybe("finally:", block, 0.3 if kinds else 1)
+        quiet = tuple(text for text in block.marks if "yield" not in text)
+        last = self.maybe("finally:", replace(block, marks=quiet), 0.3 if kinds else 1)
         return [*lines, *last]
 
     def handler(self, kind: str, block: Block) -> Lines:
