@@ -45,12 +45,12 @@ from hlobatch.frontend.in_turn.kept_iterators import GivesInTurn
 from hlobatch.frontend.in_turn.loops_in_turn import loop_in_turn
 from hlobatch.frontend.in_turn.with_body import Leave, Once
 from hlobatch.frontend.loops import ForLowering
-from hlobatch.frontend.nodes import located, with_fields
+from hlobatch.frontend.nodes import located, walk, with_fields
 from hlobatch.frontend.own_methods import NEXT
 from hlobatch.frontend.patterns import MatchLowering
 from hlobatch.frontend.printing import as_statement
 from hlobatch.frontend.raising import RESULT
-from hlobatch.frontend.scopes import root_of, with_parts
+from hlobatch.frontend.scopes import root_of, stored_names, with_parts
 from hlobatch.frontend.source import MISSING
 from hlobatch.frontend.support import INSTEAD_OF_LOGGING, instead_of_effect, refusal
 from hlobatch.frontend.syntax import helper, literal, load
@@ -355,13 +355,30 @@ class FunctionLowering(FailingLowering):
             case ast.BoolOp() if self.called(value.values[-1]):
                 self._give_back_short_circuit(value)
             case _:
+                is_variable = self._is_the_same_after_the_last(value)
+                if is_variable:
+                    self.leave()
                 if self._has_to_return():
                     value = helper("__hb_has_to_return", [value], node)
-                self.tail = None if self.tries else value
-                self.store(RESULT, value, node)
-                self.tail = None
-                self.leave()
+                if self.blocks.is_open:
+                    self.tail = None if self.tries else value
+                    self.store(RESULT, value, node)
+                    self.tail = None
+                if not is_variable:
+                    self.leave()
                 self.go(HALT, node)
+
+    def _is_the_same_after_the_last(self, value: ast.expr) -> bool:
+        """Whether a value is that of a variable, to which no ``finally`` on the way out gives another one.
+
+        Such a ``finally`` may change the object itself, and the caller sees that.
+        """
+        last = [statement for one in self.tries for statement in one.last]
+        if not last or not isinstance(value, ast.Name) or value.id not in self.local:
+            return False
+        declared = (part.names for part in walk(self.source.node) if isinstance(part, ast.Nonlocal))
+        bound = frozenset().union(*declared, *(template.bound for template in self.scope.values()))
+        return value.id not in bound.union(*map(stored_names, last))
 
     def _has_to_return(self) -> bool:
         """Whether the function returns the program's result, and that may be None in some lanes as far as types say."""

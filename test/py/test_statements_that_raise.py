@@ -662,6 +662,46 @@ def attribute_that_its_new_value_changes(n):
     return climber.at * 10_000 + climber.climbs * 1000 + found
 
 
+def returned_and_changed_at_the_end(n):
+    """A caller sees what a ``finally`` changes in what is returned."""
+
+    def found(x):
+        seen = [x]
+        try:
+            try:
+                return seen
+            finally:
+                seen.append(1)
+                if x == 2:
+                    raise ValueError
+        except ValueError:
+            seen.append(50)
+        finally:
+            seen.append(2)
+        return seen
+
+    return sum(found(n)) * 10 + len(found(n))
+
+
+def returned_and_bound_anew_at_the_end(n):
+    k, x = n, n
+
+    def bump():
+        nonlocal k
+        k += 1
+        return k
+
+    def before(x):
+        try:
+            if x > 1:
+                return x
+            return k
+        finally:
+            x = bump() + 7
+
+    return before(n) * 100 + before(3) * 10 + k + x
+
+
 def added_to_a_list(n):
     """Regression: the items were added although one of them raises."""
     items, found = [n, 2, 3], 0
