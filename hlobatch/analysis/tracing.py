@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import functools
+import traceback
 import types
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import is_dataclass, replace
@@ -315,6 +316,7 @@ def _jaxpr(function: Callable[..., list[Any]], avals: Sequence[Aval]) -> Any:
         try:
             return function(*tensors)
         except (Learned, NotYet, Tried) as one:
+            _end_generators(one)
             told.append(one)
             return []
 
@@ -322,6 +324,16 @@ def _jaxpr(function: Callable[..., list[Any]], avals: Sequence[Aval]) -> Any:
     if told:
         raise told.pop()  # popped, since its traceback holds ``told``
     return jaxpr
+
+
+def _end_generators(error: BaseException | None) -> None:
+    """Let go of what the code that told a fact has begun: a user's generator then carries out its ``finally``.
+
+    Python would do that when the error is gone, after the trace, where the values of the trace mean nothing.
+    """
+    while error is not None:
+        traceback.clear_frames(error.__traceback__)
+        error = error.__context__
 
 
 def _told(

@@ -1,5 +1,7 @@
 """Loops over generators that yield inside of ``try`` and ``with`` mean what they mean in Python, or are refused."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -142,6 +144,24 @@ def is_left_from_a_handler(a):
     return log[0]
 
 
+def endless(log, n):
+    try:
+        while True:
+            yield n
+            n += 1
+    finally:
+        log.append(n)
+
+
+def is_begun_while_traced(a):
+    """Python ends the generator that an attempt to trace has begun; its ``finally`` must not disturb anything."""
+    log = []
+    r = sum(itertools.islice(endless(log, a), 3))
+    for x in itertools.takewhile(lambda x: x < 4, endless(log, a)):
+        r += x
+    return r * 100 + sum(log) + len(log)
+
+
 def catches_all(n):
     if n > 2:
         n += 1
@@ -170,7 +190,7 @@ def returns_at_the_end(n):
                 return  # noqa: B012  # that is the point
 
 
-RUN = (to_the_end, is_left, raises_inside, is_left_from_a_handler)
+RUN = (to_the_end, is_left, raises_inside, is_left_from_a_handler, is_begun_while_traced)
 
 
 def outcome(program, number):
