@@ -26,6 +26,7 @@ from typing import Any, Final
 
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.callees import Callee
+from hlobatch.frontend.changes import READERS
 from hlobatch.frontend.expressions import ExpressionLowering, parameter_names
 from hlobatch.frontend.failures import AlwaysRaises, LooksAt, Raises, Recorder, Relay, Words
 from hlobatch.frontend.in_turn.moments import changes_around
@@ -33,7 +34,7 @@ from hlobatch.frontend.may_raise import EVALUATED_LATER, operation_may_raise
 from hlobatch.frontend.nodes import all_arguments, located
 from hlobatch.frontend.operands import operands_of, with_operands
 from hlobatch.frontend.primitives import compile_primitive
-from hlobatch.frontend.scopes import TEMPORARY, read_names
+from hlobatch.frontend.scopes import TEMPORARY, read_names, root_of
 from hlobatch.frontend.syntax import assigned, helper, literal, load
 from hlobatch.ir.code import UNDEFINED
 from hlobatch.ir.failures import CAUGHT, RAISED
@@ -323,11 +324,16 @@ class RaisingLowering(ExpressionLowering):
         return with_operands(node, {id(part): self._with_parts_that_may_raise(part) for part in parts})
 
     def _has_effect(self, node: ast.Call) -> bool:
-        """Whether a call in straight-line code changes an object, also around an inner function that it calls."""
+        """Whether a call in straight-line code may change an object, also around an inner function that it calls."""
         match node.func:
             case ast.Call(ast.Name("__hb_closure"), [ast.Name(template), *_]):
                 return changes_around(self.constants[template])
-        return self.changes(node)
+            case ast.Attribute(value, name) if name not in READERS:
+                root = root_of(value)
+                is_of_lanes = isinstance(root, ast.Name) and root.id in self.local
+            case function:
+                is_of_lanes = isinstance(function, ast.Name) and function.id in self.local
+        return is_of_lanes or self.changes(node)
 
     def _made_before(self, name: str) -> Any:
         """The class of the exceptions that are assigned to a variable; None if there are other values or classes."""

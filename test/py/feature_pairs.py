@@ -74,11 +74,11 @@ def program(seed: int) -> str:
     return with_outer_names("\n".join([*IMPORTS, *helpers, "def main(a, b):", *indented(lines), ""]))
 
 
-def made(text: str) -> Callable[..., Any]:
-    """The function ``main`` of a program."""
+def made(text: str, **known: Any) -> Callable[..., Any]:
+    """The function ``main`` of a program, which may use these names beside its own."""
     name = f"<feature pairs {hash(text)}>"
     linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name
-    space: dict[str, Any] = {"__name__": __name__}  # a module, which dataclasses ask for
+    space: dict[str, Any] = {"__name__": __name__, **known}  # a module, which dataclasses ask for
     exec(compile(text, name, "exec"), space)
     return space["main"]  # type: ignore[no-any-return]
 

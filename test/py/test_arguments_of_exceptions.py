@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from feature_pairs import made, right_or_refused
 
 import hlobatch as hb
 
@@ -251,3 +252,41 @@ def test_an_inner_function_that_is_traced_changes_what_is_around_it():
             return error.args[0] * 100 + error.args[1] * 10 + len(seen)
 
     assert hb.batch(program)(np.array(NUMBERS, np.int32)).tolist() == [program(n) for n in NUMBERS]
+
+
+class Counting:
+    def __init__(self, n):
+        self.seen = [n]
+
+    def noted(self, k):
+        self.seen.append(k)
+        return len(self.seen)
+
+    def __call__(self, k):
+        self.seen.append(k)
+        return len(self.seen) % 4
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "raise KeyError(c(n))",
+        "raise KeyError(c.noted(n))",
+        "raise KeyError(1, {2: c.noted(n)}[2])",
+        "assert n > 9, c(n)",
+        "assert c.noted(n) > 9, c(n) + c.noted(2)",
+        "if n > 2: raise KeyError('x', c(n))",
+    ],
+)
+def test_an_object_that_is_called_may_change(statement):
+    """Regression: the host called it, and the lane's object stayed as it was."""
+    text = f"""
+def main(n):
+    c = Counting(n)
+    try:
+        {statement}
+    except Exception:
+        return 100 + len(c.seen)
+    return len(c.seen)
+"""
+    assert right_or_refused(made(text, Counting=Counting), NUMBERS) is None
