@@ -132,7 +132,7 @@ class Aliases:
         traced: Gives the traced function of an operation, by function, block and position.
         summaries: The summaries of the functions that it may call.
         made: For each pair that was found, the place where the two became one object.
-        surely: Pairs that certainly are one object.
+        surely: Pairs that certainly are one object on some path, or that may have been one before they were moved.
     """
 
     function: Function
@@ -190,7 +190,10 @@ class Aliases:
             return self._only(state, self._live.after[block.name])
 
         problem = Dataflow(forward=True, boundary=self._at_entry(), initial=frozenset(), merge=merge, transfer=transfer)
-        return solve(self.function.graph, problem)
+        found, known = solve(self.function.graph, problem), 0
+        while known != (known := len(self.surely)):  # what was one object in a turn is one in the next
+            found = solve(self.function.graph, problem)
+        return found
 
     def changes(self, block: Block, state: State) -> Iterator[tuple[int, Op, Change, State]]:
         """The changes of a block, each with the position of the operation, the operation, and the pairs before it.
@@ -313,6 +316,7 @@ class Aliases:
             return state
         new = _new_pairs(effects, state, op.defs)
         self.surely |= alike | _same_objects(origins, effects.views)
+        self.surely |= _of_same_objects(origins, new, self.surely & state)
         for found in new | alike | joined:
             self.made.setdefault(found, op.location)
         return self._only(kept | new | alike, self._live_in[block.name][index])
@@ -341,6 +345,22 @@ def _same_objects(origins: Mapping[Part, set[Part]], views: Iterable[Part]) -> s
         if len(nodes) == 1 and part not in views:
             by_object.setdefault(next(iter(nodes)), []).append(part)
     return _pairs_of_each(by_object)
+
+
+def _of_same_objects(origins: Mapping[Part, set[Part]], pairs: Iterable[Pair], same: set[Pair]) -> set[Pair]:
+    """Those pairs of parts whose origins may be two parts that were one object before.
+
+    Two parts with a possible origin in common are no such pair for that: where items are exchanged, each may come from
+    each place.
+    """
+    if not same:
+        return set()
+    return {
+        (one, other)
+        for one, other in pairs
+        if one != other
+        and any(pair(*two) in same for two in itertools.product(origins.get(one, ()), origins.get(other, ())))
+    }
 
 
 def _pairs_with_one(reached: Mapping[Part, set[Part]]) -> set[Pair]:

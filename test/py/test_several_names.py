@@ -290,6 +290,47 @@ def read_by_a_choice(n):
     return len(other) * 10 + len(side)
 
 
+def _reversed(rows):
+    rows.reverse()
+
+
+MOVES = {
+    "reversed": lambda rows: rows.reverse(),
+    "sorted": lambda rows: rows.sort(),
+    "reversed by a function": _reversed,
+    "added to": lambda rows: rows.append([3, 3]),
+}
+
+
+@pytest.mark.parametrize("move", MOVES.values(), ids=MOVES)
+def test_two_items_that_are_one_list_still_are_once_they_are_moved(move):
+    def changed(n):
+        rows = [[2, n]] * 2
+        move(rows)
+        rows[n % 2][0] += 5
+        return rows[0][0] * 10 + rows[1][0]
+
+    right_or_refused(changed, N.tolist())
+
+
+def test_two_items_that_are_one_list_still_are_once_they_are_exchanged():
+    def exchanged(n):
+        rows = [[2, n]] * 2
+        for _ in range(n):
+            rows[0], rows[1] = rows[1], rows[0]
+        rows[n % 2][0] += 5
+        return rows[0][0] * 10 + rows[1][0]
+
+    def in_turn(n):
+        rows = [[2, n], [4, 1]]
+        rows[n % 2], rows[1] = rows[1], rows[n % 2]
+        rows[n % 2][0] += 5
+        return rows[0][0] * 10 + rows[1][0]
+
+    right_or_refused(exchanged, N.tolist())
+    assert right_or_refused(in_turn, N.tolist()) is None
+
+
 @pytest.mark.parametrize(
     "function",
     [
