@@ -354,6 +354,20 @@ def deque_that_grows(a):
     return n
 
 
+def items_of_a_known_list_that_are_left_out(a):
+    items, seen, total = [a, 3, 1], [], 0
+    for y in (x * 2 for x in items if x != a if x > 1):
+        seen.append(y)
+        if y == a + 1:
+            break
+    else:
+        total = 50
+    for y in (x for x in items if x < 3):
+        items[2] += y
+        total = total * 7 + y
+    return total * 100 + sum(seen) + items[2]
+
+
 PROGRAMS = [f for f in list(vars().values()) if getattr(f, "__code__", None) and f.__code__.co_varnames[:1] == ("a",)]
 
 

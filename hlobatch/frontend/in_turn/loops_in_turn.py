@@ -42,7 +42,9 @@ def loop_in_turn(node: ast.For, function: WholeLowering) -> list[ast.stmt] | Non
                 help="go over one of them in the `for`, and take the items of the others in its body.",
             )
     made = _one_by_one(items, function)
-    if made is None or _moment(items, made, node, function) is not Moment.IN_TURN:
+    if made is None:
+        return None
+    if not _leaves_out(made) and _moment(items, made, node, function) is not Moment.IN_TURN:
         return None
     breaks = any(isinstance(part, ast.Break) for part in walk_all(node.body))
     if len(made.generators) > 1 and (node.orelse or breaks):
@@ -71,6 +73,11 @@ def _one_by_one(items: ast.expr, function: WholeLowering) -> ast.GeneratorExp | 
     if not isinstance(items, ast.Call) or _made_by(items, function) not in ("filter", "map"):
         return None
     return one_by_one(items, function.static_value)
+
+
+def _leaves_out(made: ast.GeneratorExp) -> bool:
+    """Whether a generator expression of one ``for`` leaves out items, whose number differs between lanes at once."""
+    return len(made.generators) == 1 and bool(made.generators[0].ifs)
 
 
 def _moment(items: ast.expr, made: ast.GeneratorExp, node: ast.For, function: WholeLowering) -> Moment:
