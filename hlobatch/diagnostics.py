@@ -123,6 +123,8 @@ class HloBatchError(Exception):
     """If the error would go away if containers grew: the variables that hold them, each with the container's depth."""
     none_or_value: str = ""
     """If a variable is None on one path and a value on another: the variable."""
+    of_several: str = ""
+    """If the error would go away if a variable could hold values of several kinds: the variable."""
     goes_over: bool = False
     """Whether the only error is that a comprehension goes over a container whose length differs between lanes."""
     orders: frozenset[frozenset[Any]] = frozenset()

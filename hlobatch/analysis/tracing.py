@@ -53,7 +53,7 @@ from hlobatch.ir.types import Leaf, Static, TensorType, Type, rebuilt
 from hlobatch.ir.walk import around, walked
 from hlobatch.scoped import having
 from hlobatch.values import identity as identities
-from hlobatch.values import optional
+from hlobatch.values import number_classes, optional
 from hlobatch.values.boxes import boxed
 from hlobatch.values.draws import GENERATORS, generators_of, is_users_class, names_of
 from hlobatch.values.facts import BoundAnew, Changes, Learned, NotYet, Site, Tried, counted_in_vain, of_code, tell
@@ -92,7 +92,13 @@ def remembered(before: Known | None = None) -> Iterator[Known]:
         before: The traces of an earlier build of the program, to which the new ones have to be equal.
     """
     known: Known = {}
-    with having(_known, known), having(_before, before), having(_assigned, set()), having(_constants, Constants()):
+    with (
+        having(_known, known),
+        having(_before, before),
+        having(_assigned, set()),
+        having(_constants, Constants()),
+        number_classes.noting(),
+    ):
         yield known
 
 
@@ -123,7 +129,7 @@ def trace(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) ->
     known, what = _known.get(), _recognized(op.function)
     if known is None or what is None:
         return traced(op, in_types, keep_scalars)
-    key = (what, tuple(in_types), tuple(keep_scalars), op.location, held())
+    key = (what, tuple(in_types), tuple(keep_scalars), op.location, held(), number_classes.kept_apart())
     if key not in known:
         found = _found(op, in_types, keep_scalars)
         _, before = (_before.get() or {}).get(key, (op, found))

@@ -22,7 +22,15 @@ from hlobatch.ir.patterns import parts_of
 from hlobatch.ir.program import MAIN
 from hlobatch.ir.types import Static, Type
 from hlobatch.values.growing_tables import GrowingDict
-from hlobatch.values.type_join import DisagreementError, EndlessError, MisfitError, NoneError, is_pattern, join
+from hlobatch.values.type_join import (
+    DisagreementError,
+    EndlessError,
+    MisfitError,
+    NoneError,
+    SeveralError,
+    is_pattern,
+    join,
+)
 
 RESULT: Final = "$result"
 """The value of an error's ``none_or_value`` if it is about the program's result."""
@@ -69,6 +77,8 @@ def disagreement(
     error.orders = frozenset(keys for _, t in origins for keys in _orders_that_differ(type_.tensors, t.tensors))
     if isinstance(reason, NoneError):
         error.none_or_value = RESULT if is_result else unsplit(name)
+    if isinstance(reason, SeveralError) and not is_result:
+        error.of_several = unsplit(name)
     return error
 
 

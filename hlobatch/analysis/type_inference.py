@@ -44,6 +44,7 @@ from hlobatch.values.facts import (
     Grows,
     Learned,
     MayBeNone,
+    MayBeSeveral,
     NotYet,
     Site,
     Tried,
@@ -169,6 +170,7 @@ class _Inferrer:
         told_early: Operations with operands in ``made_anew`` that were asked for facts.
         called_from: For each function, the caller by which control first reached it, and the place of the call.
         optional: Variables that may be None in some lanes.
+        several: Variables that may hold values of any kinds.
         growing: For variables with growing containers, the nesting depths of these, the innermost first.
         results: Variables that hold the program's results.
     """
@@ -176,6 +178,7 @@ class _Inferrer:
     def __init__(self, program: Program, in_types: Mapping[str, Type], facts: Facts) -> None:
         self.program = program
         self.optional = {fact.variable for fact in facts.all_of(MayBeNone)}
+        self.several = {fact.variable for fact in facts.all_of(MayBeSeveral)}
         self.growing: dict[str, list[int]] = {}
         for fact in sorted(facts.all_of(Grows), key=lambda fact: -fact.depth):  # inner ones first
             self.growing.setdefault(fact.variable, []).append(fact.depth)
@@ -227,7 +230,11 @@ class _Inferrer:
         """Whether new types of variables may mend the error, and no function in ``traceable`` has a part in it."""
         error, function = conflict.error, conflict.place[0]
         is_apart = not any(function == one or function in self.calls.reachable[one] for one in self.traceable)
-        return is_apart and bool(error.may_grow or error.none_or_value) and not is_in_counted_loop(error)
+        return (
+            is_apart
+            and bool(error.may_grow or error.none_or_value or error.of_several)
+            and not is_in_counted_loop(error)
+        )
 
     def _look_on(self, conflict: _ConflictError, harmless: frozenset[Place]) -> Sequence[HloBatchError]:
         """Further errors behind a conflict, found as if variables may be None and containers grow where that helps.
@@ -262,6 +269,9 @@ class _Inferrer:
         """Let the variables of an error be None in some lanes, or grow; return whether any of them was new."""
         if error.none_or_value not in ("", RESULT, *self.optional):
             self.optional.add(error.none_or_value)
+            return True
+        if error.of_several not in ("", *self.several):
+            self.several.add(error.of_several)
             return True
         more = [(name, depth) for name, depth in error.may_grow if depth not in self.growing.get(name, ())]
         for name, depth in more:
@@ -650,7 +660,7 @@ class _Inferrer:
             new = joined if old is None else self._joined(name, old, joined, optional)
             for other in [type_, *(other for _, other in self.origins[name] if new != old)]:
                 # compare each number by itself, since their join is no longer a known value
-                join(other, new, optional=optional) if name not in self.results else join_of_results(other, new)
+                self._join(name, other, new, optional)
         except DisagreementError as reason:
             origins = self.origins[name]
             raise disagreement(name, (location, type_), origins, reason, is_result=name in self.results) from None
@@ -674,13 +684,20 @@ class _Inferrer:
         """
         return unsplit(name) in self.optional or is_of_one_kind(user_name(name))
 
+    def _join(self, name: str, left: Type, right: Type, optional: bool) -> Type:
+        """The join of two types of a variable."""
+        if name in self.results:
+            return join_of_results(left, right)
+        several = unsplit(name) in self.several or (bool(self.several) and is_of_one_kind(user_name(name)))
+        return join(left, right, optional=optional, several=several)
+
     def _joined(self, name: str, old: Type, new: Type, optional: bool) -> Type:
         """The join of two types; failing that, the join of all origins, as where a large integer now meets a float."""
         try:
-            return join_of_results(old, new) if name in self.results else join(old, new, optional=optional)
+            return self._join(name, old, new, optional)
         except DisagreementError as reason:
             with contextlib.suppress(DisagreementError):
-                pairs = functools.partial(join, optional=optional)
+                pairs = functools.partial(self._join, name, optional=optional)
                 return functools.reduce(pairs, [*(origin for _, origin in self.origins[name]), new])
             raise reason from None
 

@@ -28,7 +28,7 @@ from hlobatch.frontend.nested import Template
 from hlobatch.frontend.source import Source
 from hlobatch.ir.ops import Op, PrimOp
 from hlobatch.ir.program import Function
-from hlobatch.values.facts import Copy, Fact, Learned, MayBeNone, Site, tell
+from hlobatch.values.facts import Copy, Fact, Learned, MayBeNone, MayBeSeveral, Site, tell
 from hlobatch.values.kinds import OfKinds
 
 MOST_KEPT: Final = 8
@@ -165,7 +165,10 @@ class Asking:
     def has_kinds(self) -> bool:
         """Whether a variable may hold objects of several classes."""
         return (
-            self.facts.has(MayBeNone) or self.facts.has(OfKinds) or self._ask(lambda callees: len(callees.classes) > 1)
+            self.facts.has(MayBeNone)
+            or self.facts.has(MayBeSeveral)
+            or self.facts.has(OfKinds)
+            or self._ask(lambda callees: len(callees.classes) > 1)
         )
 
     def method(self, name: str) -> Calls | None:

@@ -25,7 +25,8 @@ from hlobatch.analysis.own_code import as_it_means
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.frontend.files import is_users
 from hlobatch.ir.value import is_value
-from hlobatch.values.optional import optional
+from hlobatch.values.lane_failures import where
+from hlobatch.values.optional import optional, there_alone
 from hlobatch.values.own_containers import content
 
 
@@ -46,9 +47,11 @@ def scalar(value: Any, what: str) -> Any:
 
 def truth(value: Any) -> Any:
     """A condition as a scalar boolean array, or as a Python bool where it is known when the program is built."""
-    known = optional(value)
-    result = _truth(value)
-    return result if known is None else jnp.logical_and(known.is_there, result)
+    if (known := optional(value)) is None:
+        return _truth(value)
+    with there_alone(value), where(known.is_there):  # the object's own method is called where there is one
+        result = _truth(value)
+    return jnp.logical_and(known.is_there, result)
 
 
 def _truth(value: Any) -> Any:

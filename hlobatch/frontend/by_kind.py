@@ -199,7 +199,9 @@ class _Copies:
     def _held(self, fact: OfKinds) -> list[ast.expr]:
         """The expressions, in the statement, whose values hold objects of several kinds and are in no variable."""
         nodes = [node for header in self.headers for node in walk(header) if isinstance(node, ast.expr)]
-        found = [n for n in nodes if not isinstance(n, ast.Name) and self.lowering.location(n) in fact.places]
+        own = self.node.value if isinstance(self.node, ast.Assign) else None  # it is put into a variable here
+        places = (n for n in nodes if not isinstance(n, ast.Name) and n is not own)
+        found = [n for n in places if self.lowering.location(n) in fact.places]
         asking = [node for node in nodes if _span_of(node) in fact.spans]
         found += filter(self._is_changed, asking)
         found += [one for n in asking for one in _operands(n) if not isinstance(one, (ast.Name, ast.Constant, *WHOLE))]

@@ -91,7 +91,12 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         args = _reduced(known, tuple(map(_as_meant, args)))
         kwargs = {name: _as_meant(value) for name, value in kwargs.items()}
     meaning = _meaning(known)
-    if known not in _OF_NONE and (meaning is not None or getattr(known, "__module__", None) in _OF_ARRAYS):
+    is_by_key = known in (max, min) and len(args) > 1 and kwargs.get("key") is not None
+    if (
+        known not in _OF_NONE
+        and not is_by_key
+        and (meaning is not None or getattr(known, "__module__", None) in _OF_ARRAYS)
+    ):
         inside = meaning is None or known in math_functions.MEANINGS or known in numpy_functions.MEANINGS
         for argument in leaves_of(args, is_optional) if inside and is_any_optional() else args:
             is_there(argument, f"`{getattr(function, '__name__', function)}` of")

@@ -22,7 +22,8 @@ from hlobatch.frontend.scopes import TEMPORARY, root_of
 from hlobatch.frontend.syntax import helper, literal, load
 from hlobatch.frontend.whole_function import WholeLowering
 from hlobatch.ir.ops import PrimOp
-from hlobatch.values.facts import MayBeNone
+from hlobatch.values.facts import MayBeNone, MayBeSeveral
+from hlobatch.values.kinds import OfKinds
 from hlobatch.values.lane_failures import CanFail
 from hlobatch.values.optional import NotNone
 
@@ -115,11 +116,22 @@ class ConditionLowering:
             result: The variable that takes the operand that decides.
             done: The block to go to once an operand has decided.
         """
+        facts = self.function.callees.facts
+        is_several = facts.has(MayBeSeveral) or facts.has(OfKinds)
         for value in node.values[:-1]:
-            self.function.store(result, value, value)
+            own = value.id if is_several and isinstance(value, ast.Name) else result
+            if is_several and not isinstance(value, ast.Name):
+                own = self.function.temporary()
+            if not is_several or not isinstance(value, ast.Name):
+                self.function.store(own, value, value)
             rest = self.function.blocks.name("and" if isinstance(node.op, ast.And) else "or")
-            targets = (rest, done) if isinstance(node.op, ast.And) else (done, rest)
-            self.branch(load(result, value), *targets)
+            decides = self.function.blocks.name("decides") if is_several else done
+            targets = (rest, decides) if isinstance(node.op, ast.And) else (decides, rest)
+            self.branch(load(own, value), *targets)
+            if is_several:  # the operand is tested as what it is, before it is one of several kinds
+                self.function.blocks.start(decides, self.function.location(value))
+                self.function.store(result, load(own, value), value)
+                self.function.go(done, value)
             self.function.blocks.start(rest, self.function.location(value))
 
     def branch(self, test: ast.expr, true: str, false: str) -> None:

@@ -32,6 +32,12 @@ IN_ORDER: Final = frozenset(
 """Functions of Python whose result depends on the order in which they iterate their arguments."""
 _BY_KEY: Final = frozenset({builtins.min, builtins.max, builtins.sorted})
 """Functions whose result depends on that order if they are given a key, for which several items may be equal."""
+_OF_ALL: Final = frozenset({zip, itertools.chain, itertools.product, itertools.zip_longest, itertools.compress})
+"""Functions that iterate all of their arguments."""
+_BEHIND_A_FUNCTION: Final = frozenset(
+    {map, filter, functools.reduce, itertools.filterfalse, itertools.takewhile, itertools.dropwhile, itertools.starmap}
+)
+"""Functions that iterate those behind the first."""
 _METHODS: Final = frozenset({"extend", "update", "join"})
 """Methods that iterate their argument in order."""
 
@@ -60,12 +66,24 @@ def check_arguments(function: Callable[..., Any] | None, args: tuple[Any, ...], 
     Raises:
         BatchTypeError: The call would iterate such a dict.
     """
-    if isinstance(function, types.BuiltinMethodType) and not isinstance(function.__self__, types.ModuleType):
+    is_method = isinstance(function, types.BuiltinMethodType) and not isinstance(function.__self__, types.ModuleType)
+    if is_method:
         if function.__name__ == "popitem":
             in_known_order(function.__self__)
         goes_over = function.__name__ in _METHODS
     else:
         goes_over = function in IN_ORDER or (function in _BY_KEY and "key" in kwargs)
     if goes_over:
-        for argument in args:
+        for argument in args if is_method else _gone_over(function, args):
             in_known_order(argument)
+
+
+def _gone_over(function: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arguments of a call that it iterates."""
+    if function in _OF_ALL:
+        return args
+    if function in (builtins.min, builtins.max) and len(args) > 1:
+        return ()
+    if function in _BEHIND_A_FUNCTION:
+        return args[1:2] if function is functools.reduce else args[1:]
+    return () if function in (itertools.repeat, itertools.count) else args[:1]

@@ -28,6 +28,7 @@ from hlobatch.analysis.explanations import LOOKS_UP, NO_KEY
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.frontend.builtins import is_array, logical_not
 from hlobatch.frontend.lane_numbers import NUMBERS, as_index, as_number, differs, is_of_lane, select
+from hlobatch.frontend.lane_slices import without_none
 from hlobatch.frontend.own_methods import by_methods
 from hlobatch.frontend.sequences import both, compare, either, equal, less
 from hlobatch.ir.boxed import unboxed
@@ -42,8 +43,8 @@ from hlobatch.values.identity import is_now, is_one_of, places_of
 from hlobatch.values.lane_arrays import LaneArray
 from hlobatch.values.lane_failures import by_python, fails, is_there, is_wanted, surely_fails
 from hlobatch.values.number_tables import from_table, numbers, table_of, together
-from hlobatch.values.one_of import chosen, for_each
-from hlobatch.values.optional import any_optional, is_optional
+from hlobatch.values.one_of import chosen, for_each, of_classes
+from hlobatch.values.optional import any_optional, is_any_optional, is_optional
 from hlobatch.values.own_containers import content
 from hlobatch.values.tables import check_hashable
 from hlobatch.values.texts import LaneText
@@ -80,6 +81,8 @@ def _item(container: Any, index: Any) -> Any:
     is_there(container, "an item of")
     if is_array(container) or not isinstance(container, dict):
         is_there(index, "an item at")
+    if isinstance(index, slice) and is_any_optional():
+        index = slice(*without_none(index.start, index.stop, index.step))
     if isinstance(container, Choice) or (isinstance(index, Choice) and not isinstance(container, Growing)):
         return for_each(_item, container, index)
     if isinstance(container, dict) and is_optional(index):
@@ -277,6 +280,8 @@ def _from_column(column: Sequence[Any], index: Any) -> Any:
             f"an item is chosen by the lane, and items have shapes {' and '.join(map(str, map(list, shapes)))}",
             help="make the shapes equal, as with jnp.broadcast_to or by padding.",
         )
+    if (apart := of_classes(column, jnp.clip(index, 0, len(column) - 1))) is not None:
+        return apart
     column = together(column)
     if len(column) <= _MOST_SELECTS and shapes == {()}:
         result = column[-1]

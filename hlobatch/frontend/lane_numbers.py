@@ -24,8 +24,8 @@ from hlobatch.values.held_classes import is_held
 from hlobatch.values.identity import is_one_of
 from hlobatch.values.lane_failures import fails, is_wanted
 from hlobatch.values.number_tables import together
-from hlobatch.values.one_of import chosen
-from hlobatch.values.optional import any_optional
+from hlobatch.values.one_of import chosen, of_classes
+from hlobatch.values.optional import any_optional, as_optional, optional
 from hlobatch.values.texts import is_lane_text
 from hlobatch.values.whole_numbers import default, is_small
 
@@ -103,9 +103,10 @@ def as_index(value: Any, what: str) -> Any:
 
 def as_number(value: Any) -> Any:
     """A number as Python computes with it: a bool as an integer, an integer of few bits as a Python integer."""
-    if not is_array(value) or value.shape != ():
+    if not is_array(value) or value.shape != () or not (value.dtype == jnp.bool_ or is_small(value.dtype)):
         return value
-    return as_int(value) if value.dtype == jnp.bool_ or is_small(value.dtype) else value
+    number, known = as_int(value), optional(value)
+    return number if known is None else as_optional(known.is_there, number)
 
 
 def is_number(value: Any) -> bool:
@@ -144,6 +145,8 @@ def _selected(test: Any, then: Any, otherwise: Any) -> Any:
             f"a choice between arrays of shapes {list(shapes[0])} and {list(shapes[1])} depends on the lane",
             help="make the shapes equal, as with jnp.broadcast_to or by padding.",
         )
+    if (apart := of_classes((otherwise, then), jnp.asarray(test, jnp.int32))) is not None:
+        return apart
     return jnp.where(test, *together((then, otherwise)))
 
 

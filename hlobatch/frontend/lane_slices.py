@@ -14,10 +14,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from hlobatch._jax import is_tracer
 from hlobatch.diagnostics import BatchTypeError
+from hlobatch.values.optional import is_optional, optional
 
 
 @dataclass(frozen=True)
@@ -78,11 +80,36 @@ def slice_of(lower: Any, upper: Any, step: Any, length: Any) -> slice | Span | S
         step: The step, a number or None.
         length: ``upper - lower``, if the syntax shows that all lanes share it; else None.
     """
+    if any(map(is_optional, (lower, upper))):
+        length = None
+    lower, upper, step = without_none(lower, upper, step)
     if not any(map(is_tracer, (lower, upper, step))):
         return slice(lower, upper, step)
     if length is not None and not is_tracer(length):
         return Span(lower, max(int(length), 0))
     return Stretch(lower, upper, step)
+
+
+def without_none(lower: Any, upper: Any, step: Any) -> tuple[Any, Any, Any]:
+    """The bounds of a slice, some of which are None in some lanes, with the numbers that None stands for.
+
+    Raises:
+        BatchTypeError: These depend on the direction, which is not known to be forwards.
+    """
+    if not any(map(is_optional, (lower, upper, step))):
+        return lower, upper, step
+    step = _or(step, 1)
+    if step is not None and (is_tracer(step) or step < 1) and any(map(is_optional, (lower, upper))):
+        raise BatchTypeError(
+            "a bound of a slice is None in some lanes, and the slice may go backwards",
+            help="test it before, as in `if n is None:`, and write a slice for each case.",
+        )
+    return _or(lower, 0), _or(upper, np.iinfo(np.int32).max), step
+
+
+def _or(bound: Any, otherwise: int) -> Any:
+    known = optional(bound)
+    return bound if known is None else jnp.where(known.is_there, bound, otherwise)
 
 
 def is_lane_index(key: Any) -> bool:

@@ -22,6 +22,7 @@ from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.frontend.lane_numbers import as_bool, as_index, as_int
 from hlobatch.frontend.numpy_functions import canonical
 from hlobatch.frontend.python_numbers import type_of
+from hlobatch.ir.growing import Growing
 from hlobatch.typing import DType
 from hlobatch.values.identity import is_now
 from hlobatch.values.lane_arrays import LaneArray
@@ -31,9 +32,11 @@ from hlobatch.values.number_tables import is_integer
 
 def member(value: Any, name: str) -> Any:
     """The attribute ``name`` of a value."""
-    owner(value, name)
     if name == "__class__":
         return type_of(value)
+    owner(value, name)
+    if isinstance(value, Growing) and not hasattr(value.python, name):
+        raise AttributeError(f"{value.python.__name__!r} object has no attribute {name!r}")
     if name == "size":
         return value.elements() if isinstance(value, LaneArray) else value.size
     if not is_tracer(value) or name not in NAMES:

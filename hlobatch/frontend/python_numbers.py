@@ -36,7 +36,7 @@ from hlobatch.frontend.wide_numbers import with_wide
 from hlobatch.ir.carrier import Carrier
 from hlobatch.ir.choice import MOST_CHOICES, Choice, objects_of
 from hlobatch.ir.growing import Growing
-from hlobatch.values import identity, lane_failures
+from hlobatch.values import identity, lane_failures, number_classes
 from hlobatch.values.boxes import is_boxable
 from hlobatch.values.growing_kinds import growing
 from hlobatch.values.held_classes import is_held
@@ -305,6 +305,8 @@ def as_python(value: Any) -> Any:
     A number with a dtype of its own may be a Python number of the caller's, since a batch of them is an array.
     """
     is_number = is_tracer(value) and value.shape == () and not jnp.issubdtype(value.dtype, jax.dtypes.extended)
+    if is_number:
+        number_classes.ask()
     return value.dtype.type(0).item() if is_number else value
 
 
@@ -383,7 +385,15 @@ def has_attribute(value: Any, name: str) -> Any:
         return for_each(has_attribute, value, name)
     if isinstance(value, (Growing, Carrier)):
         return hasattr(value.python, name)
-    return hasattr(as_python(value), name) or (not getattr(value, "weak_type", False) and hasattr(value, name))
+    known = as_python(value)
+    is_number = known is not value  # of Python, of NumPy, or an array, but for what no number has
+    return hasattr(known, name) or (
+        not getattr(value, "weak_type", False) and hasattr(value, name) and not (is_number and name in _OF_ITEMS)
+    )
+
+
+_OF_ITEMS: Final = frozenset({"__len__", "__iter__", "__contains__", "__setitem__"})
+"""Special methods of arrays with dimensions."""
 
 
 def _is_integer(value: Any) -> bool:

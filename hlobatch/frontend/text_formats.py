@@ -24,7 +24,7 @@ from hlobatch._jax import is_tracer
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.frontend.lane_numbers import as_index, as_int
 from hlobatch.ir.choice import MOST_CHOICES, Choice, objects_of
-from hlobatch.values import lane_failures
+from hlobatch.values import lane_failures, number_classes
 from hlobatch.values.boxes import boxed
 from hlobatch.values.draws import is_users_class
 from hlobatch.values.lane_failures import fails
@@ -84,6 +84,7 @@ def formatted(value: Any, conversion: str = "", spec: Any = "") -> Any:
         return _of_text(value, spec)
     if not is_tracer(value) or value.shape != () or jnp.issubdtype(value.dtype, jax.dtypes.extended):
         raise _no_text(value)
+    number_classes.ask()
     if value.dtype == jnp.bool_ and (not spec or conversion):
         text = of_flag(value)
         return text if not spec else each(text, lambda one: format(one, spec))

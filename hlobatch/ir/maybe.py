@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from hlobatch.ir.choice import Choice
 from hlobatch.ir.types import TensorType
 from hlobatch.ir.value import Value
 
@@ -79,4 +80,6 @@ class Maybe(Value):
             return Maybe(jnp.bool_(False), jax.tree.map(lambda leaf: leaf.blank, self.value))
         if isinstance(value, Maybe):
             return Maybe(value.is_there, hold(self.value, value.value))
+        if isinstance(value, Choice) and None in value.hb_objects:
+            return Maybe(jnp.logical_not(value.hb_is_none), hold(self.value, value.hb_without_none))
         return Maybe(jnp.bool_(True), hold(self.value, value))

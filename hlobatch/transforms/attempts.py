@@ -29,9 +29,11 @@ from hlobatch.ir.ops import FunctionCallOp
 from hlobatch.ir.program import Program
 from hlobatch.ir.types import Type
 from hlobatch.transforms.pipeline import specialized_program
+from hlobatch.values import number_classes
 from hlobatch.values.facts import NONE_KNOWN, WHOLE_PROGRAM, Copy, Facts, Grows, Learned, LoopSite, Site, Turns
 from hlobatch.values.held_classes import HeldInColumns, holding
 from hlobatch.values.kinds import OfKinds
+from hlobatch.values.number_classes import NumbersApart
 from hlobatch.values.own_containers import MakesContents, contents_known
 
 MOST_FACTS: Final = 2_000
@@ -89,7 +91,9 @@ class Attempt:
             return False
         if other.error.may_grow and (self.grown == other.grown or {*self.error.may_grow} & {*other.error.may_grow}):
             return True  # the same container fails to grow, one turn later
-        mine, others = ((e.message, e.location, e.within, e.none_or_value) for e in (self.error, other.error))
+        mine, others = (
+            (e.message, e.location, e.within, e.none_or_value, e.of_several) for e in (self.error, other.error)
+        )
         return mine == others
 
 
@@ -151,8 +155,15 @@ class Attempts:
             _check_that_it_ends(rounds, facts, program)
             typed, error = None, None
             try:
-                with contents_known(facts.has(MakesContents)), holding(facts.of(HeldInColumns, WHOLE_PROGRAM)):
+                with (
+                    contents_known(facts.has(MakesContents)),
+                    holding(facts.of(HeldInColumns, WHOLE_PROGRAM)),
+                    number_classes.keeping(facts.has(NumbersApart)),
+                ):
                     typed = specialized_program(program, self.in_types, facts)
+                if number_classes.count() and not facts.has(NumbersApart):
+                    facts = after(facts, Learned(WHOLE_PROGRAM, NumbersApart()))
+                    continue
             except Learned as learned:
                 error = self._error_of_known(facts, learned)
                 if error is None:

@@ -44,7 +44,7 @@ from hlobatch.transforms.split_aggregates import split_aggregates
 from hlobatch.transforms.split_live_ranges import split_live_ranges
 from hlobatch.transforms.split_shared import split_shared
 from hlobatch.transforms.uniform_loops import convert_uniform_loops
-from hlobatch.values.facts import NONE_KNOWN, Facts, MayBeNone
+from hlobatch.values.facts import NONE_KNOWN, Facts, MayBeNone, MayBeSeveral
 
 Transform = Callable[[Program], Program]
 
@@ -142,7 +142,7 @@ TYPING: Final = (
         "separate-narrowed",
         "keep apart what a variable is where it turned out not to be None",
         lambda _: separate_narrowed,
-        is_wanted=lambda given: bool(given.facts.all_of(MayBeNone)),
+        is_wanted=lambda given: any(map(given.facts.has, (MayBeNone, MayBeSeveral))),
     ),
     _pass("split-live-ranges", split_live_ranges, "give every independent use of a variable a name of its own"),
     Pass(

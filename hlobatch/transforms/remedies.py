@@ -8,7 +8,9 @@ These are the remedies, in the order in which they are tried:
    are fine then.
 3. Loops over containers are loops of the program (``GoesOver``).
 4. A list that has several lengths is an array with room for more items, and a length (``Grows``).
-5. A lane whose result is None fails, if the other lanes have a value (``HasToReturn``).
+5. A variable whose values are of several kinds, such as a flag and a number, holds them side by side
+   (``MayBeSeveral``).
+6. A lane whose result is None fails, if the other lanes have a value (``HasToReturn``).
 
 A remedy that leads to another error has helped: that error is mended in its turn. If none helps, the user is told the
 first error.
@@ -37,14 +39,16 @@ from hlobatch.values.facts import (
     Learned,
     LoopSite,
     MayBeNone,
+    MayBeSeveral,
     is_kept_as_loop,
 )
 from hlobatch.values.held_classes import BelongsTo, HeldInColumns
+from hlobatch.values.number_classes import NumbersApart
 from hlobatch.values.own_containers import MakesContents
 
-_KEPT: Final = (MayBeNone, Grows, GoesOver, Looped, MakesContents, HeldInColumns, BelongsTo)
+_KEPT: Final = (MayBeNone, MayBeSeveral, Grows, GoesOver, Looped, MakesContents, NumbersApart, HeldInColumns, BelongsTo)
 """The kinds of facts that are kept where variables hold more."""
-Widening = MayBeNone | Grows
+Widening = MayBeNone | MayBeSeveral | Grows
 """A fact that lets a variable hold more."""
 
 
@@ -98,7 +102,7 @@ def _next(wrong: Attempt, attempts: Attempts) -> Attempt:
 
 
 def _with_remedies(wrong: Attempt, attempts: Attempts) -> Iterator[Attempt]:
-    """Attempts with one of the first four remedies each."""
+    """Attempts with one of the first five remedies each."""
     error = wrong.error
     assert error is not None
     if error.none_or_value and not wrong.gives_none:
@@ -111,6 +115,8 @@ def _with_remedies(wrong: Attempt, attempts: Attempts) -> Iterator[Attempt]:
     if any(name not in wrong.grown for name in error.may_grow):
         grown = [Grows(*name) for name in dict.fromkeys(error.may_grow) if name not in wrong.grown]
         yield _widened(wrong, grown, unrolled, attempts)
+    if error.of_several and not wrong.gives_none:
+        yield _widened(wrong, [MayBeSeveral(error.of_several)], wrong, attempts)
 
 
 def _widened(wrong: Attempt, widened: Sequence[Widening], unrolled: Attempt, attempts: Attempts) -> Attempt:
@@ -135,6 +141,8 @@ def _widened_besides(wrong: Attempt, unrolled: Attempt, attempts: Attempts) -> I
         around = _loops_around(wrong, error, attempts)
         if error.none_or_value and error.none_or_value != RESULT:
             yield MayBeNone(error.none_or_value)
+        elif error.of_several:
+            yield MayBeSeveral(error.of_several)
         elif _may_grow(error) and (not around or (in_vain.issuperset(around) and error.location in still)):
             yield from (Grows(*name) for name in error.may_grow)
         else:

@@ -199,6 +199,22 @@ class MayBeNone:
 
 
 @dataclass(frozen=True, slots=True)
+class MayBeSeveral:
+    """The fact that a variable holds values of several kinds, such as a flag in some lanes and a number in others.
+
+    Attributes:
+        variable: Its name in the program, before live ranges are split.
+    """
+
+    variable: str
+
+    @property
+    def site(self) -> Site:
+        """The site of a fact about the whole variable."""
+        return Site(self.variable, (), (0, 0, 0, 0))
+
+
+@dataclass(frozen=True, slots=True)
 class Grows:
     """The fact that lists, or other containers, in a variable have another length in each lane.
 

@@ -22,18 +22,18 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hlobatch._jax import is_tracer
+from hlobatch._jax import is_key, is_tracer
 from hlobatch.diagnostics import UNKNOWN, BatchTypeError, HloBatchError, Location
 from hlobatch.ir.boxed import Boxed
 from hlobatch.ir.carrier import ASKED, Carrier
 from hlobatch.ir.choice import Choice, objects_of
-from hlobatch.ir.growing import Growing
 from hlobatch.ir.reference import Nothing
 from hlobatch.ir.types import Static, TensorType, is_leaf, number_kind
+from hlobatch.ir.value import Collection
 from hlobatch.scoped import having
+from hlobatch.typing import DType
 from hlobatch.values.boxes import attributes_of, is_boxable
 from hlobatch.values.facts import Learned, of_code
-from hlobatch.values.number_tables import NUMBERS
 
 Step = tuple[str, Any]
 """A step to a part of a value: ``("[]", key)`` or ``(".", name)``."""
@@ -53,21 +53,19 @@ class Kinds(Carrier):
     Attributes:
         hb_tag: The index of the lane's kind.
         hb_parts: For each kind, its value; of any content in lanes of another kind.
+        hb_kinds: The kinds of its parts.
     """
 
-    __slots__ = ("hb_parts", "hb_tag")
+    __slots__ = ("hb_kinds", "hb_parts", "hb_tag")
     hb_tag: Any
     hb_parts: tuple[Any, ...]
+    hb_kinds: tuple[Any, ...]
     hb_differs = True
 
-    def __init__(self, tag: Any, parts: Sequence[Any]) -> None:
+    def __init__(self, tag: Any, parts: Sequence[Any], kinds: tuple[Any, ...]) -> None:
         object.__setattr__(self, "hb_tag", tag)
         object.__setattr__(self, "hb_parts", tuple(parts))
-
-    @property
-    def hb_kinds(self) -> tuple[Any, ...]:
-        """The kinds of its parts."""
-        return tuple(map(kind_of_value, self.hb_parts))
+        object.__setattr__(self, "hb_kinds", kinds)
 
     def hb_known(self, known: Callable[[Any], Any]) -> Any:
         return known(self.hb_parts[int(self.hb_tag)])
@@ -85,13 +83,18 @@ class Kinds(Carrier):
         is_one = not any(isinstance(side, cls) for side in sides)
         if is_one and (kind_of(left) == kind_of(right) or not any(map(_is_object, sides))):
             return NotImplemented
-        found = dict[Any, Any]()
+        return cls.hb_of_several(left, right, join, held)
+
+    @classmethod
+    def hb_of_several(cls, left: Any, right: Any, join: Callable[[Any, Any], Any], held: Callable[[Any], Any]) -> Any:
+        """The join of two types of several kinds, as ``hb_join``, also if none is an object of the user's."""
+        sides, found = (left, right), dict[Any, Any]()
         for part in (part for side in sides for part in (side.hb_parts if isinstance(side, cls) else (side,))):
             if (kind := kind_of(part)) is None:
                 return NotImplemented
             found[kind] = join(found[kind], part) if kind in found else part
         held(list(found.values()))
-        return cls(TensorType(np.dtype(np.int32)), tuple(found.values()))
+        return cls(TensorType(np.dtype(np.int32)), tuple(found.values()), tuple(found))
 
     def hb_hold(self, value: Any, hold: Callable[[Any, Any], Any]) -> Any:
         own = self.hb_kinds
@@ -103,7 +106,7 @@ class Kinds(Carrier):
         tag = (
             jnp.asarray(np.array(places, np.int32))[value.hb_tag] if isinstance(value, Kinds) else jnp.int32(places[0])
         )
-        return Kinds(tag, parts)
+        return Kinds(tag, parts, own)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("hb_") or (name.startswith("__") and name.endswith("__") and name != "__dict__"):
@@ -117,7 +120,7 @@ class Kinds(Carrier):
         asked(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Kinds, (self.hb_tag, self.hb_parts)
+        return Kinds, (self.hb_tag, self.hb_parts, self.hb_kinds)
 
 
 def _asks(self: Kinds, *_: Any, **__: Any) -> Any:
@@ -127,7 +130,9 @@ def _asks(self: Kinds, *_: Any, **__: Any) -> Any:
 for _name in (*ASKED, "call", "hash"):
     setattr(Kinds, f"__{_name}__", _asks)
 jax.tree_util.register_pytree_node(
-    Kinds, lambda one: ((one.hb_tag, *one.hb_parts), None), lambda _, parts: Kinds(parts[0], parts[1:])
+    Kinds,
+    lambda one: ((one.hb_tag, *one.hb_parts), one.hb_kinds),  # not so for equal arrays of other kinds
+    lambda kinds, parts: Kinds(parts[0], parts[1:], kinds),
 )
 
 
@@ -141,25 +146,44 @@ def _is_object(part: Any) -> bool:
 def kind_of(part: Any) -> Any:
     """The kind of a part of a type, by which alternatives are told apart; None if it can be none."""
     if isinstance(part, Boxed):
-        return part.cls if _is_object(part) else None
-    if isinstance(part, TensorType) or (isinstance(part, Static) and number_kind(part.value) is not None):
-        return "number"
-    if isinstance(part, (Static, Choice)):  # an object from outside of the function would become one of the program's
-        return None if any(map(is_boxable, objects_of(getattr(part, "value", part)))) else "object"
+        return part.cls
+    if isinstance(part, TensorType):
+        return "array" if part.shape or part.is_key else _class_of(part.dtype)
+    if isinstance(part, Static) and (kind := number_kind(part.value)) is not None:
+        return kind
+    if isinstance(part, (Static, Choice)):
+        return _kind_of_objects(objects_of(getattr(part, "value", part)))
     if isinstance(part, tuple):
         return type(part) if hasattr(part, "_fields") else (tuple, len(part))
-    return None
+    if isinstance(part, (list, dict)):
+        return type(part)
+    return part.python if isinstance(part, Collection) else None
+
+
+def _kind_of_objects(objects: Sequence[Any]) -> Any:
+    """The kind of objects that are the same for all lanes."""
+    # an object from outside of the function would become one of the program's
+    return None if any(is_boxable(one) or isinstance(one, (list, dict, set)) for one in objects) else "object"
+
+
+def _class_of(dtype: DType) -> Any:
+    """Python's class of the numbers of a dtype."""
+    return next(own for own, numbers in _NUMBERS_OF.items() if jnp.issubdtype(dtype, numbers))
+
+
+_NUMBERS_OF: Final = {bool: np.bool_, int: np.integer, float: np.floating, complex: np.complexfloating}
 
 
 def kind_of_value(part: Any) -> Any:
     """The kind of a part of a value, or of a type, as ``kind_of``."""
-    if isinstance(part, (Boxed, TensorType, Static, Choice, tuple)):
+    if isinstance(part, (Boxed, TensorType, Static, Choice, Collection, tuple)):
         return kind_of(part)
-    if is_boxable(part):
+    if is_boxable(part) or isinstance(part, (list, dict)):
         return type(part)
-    if isinstance(part, (list, dict, set, Growing)):
-        return None
-    return "number" if isinstance(part, (jax.Array, np.ndarray, np.generic, *NUMBERS)) else "object"
+    if isinstance(part, (jax.Array, np.ndarray, np.generic)):
+        return "array" if np.ndim(part) or is_key(part) else _class_of(part.dtype)
+    number = next((own for own in _NUMBERS_OF if isinstance(part, own)), None)  # of JAX's own classes, too
+    return _kind_of_objects([part]) if number is None else number
 
 
 # What code asks

@@ -156,7 +156,10 @@ class _Watched:
         if failing not in self.known or not self.is_surely:
             known = self.known if failing in self.known else (*self.known, failing)
             raise Learned(of_code(self.place), CanFail(known, surely=True))
-        return (*results[:-1], self.known.index(failing) + 1)
+        status: Any = self.known.index(failing) + 1
+        for number, lanes in reversed(self.found):  # what failed before, in the lanes where it did
+            status = jnp.where(lanes, number, status)
+        return (*results[:-1], status)
 
 
 _watched: contextvars.ContextVar[_Watched | None] = contextvars.ContextVar("hlobatch_watched", default=None)

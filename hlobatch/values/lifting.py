@@ -23,6 +23,7 @@ from hlobatch.ir.choice import Choice
 from hlobatch.ir.patterns import INSIDE, remade
 from hlobatch.ir.types import Static, TensorType, Type, is_leaf
 from hlobatch.ir.value import Value, is_value
+from hlobatch.values.kinds import Kinds
 from hlobatch.values.one_of import each
 
 
@@ -42,7 +43,7 @@ def needs_lift(given: Type, held: Type) -> bool:
     if given.treedef != held.treedef or given.metadata != held.metadata:
         return True
     pairs = list(zip(given.leaves, held.leaves, strict=True))
-    if held.grows and any(_as_stored(a) != _as_stored(b) for a, b in pairs):
+    if (held.grows or differs_by_lane(held)) and any(_as_stored(a) != _as_stored(b) for a, b in pairs):
         return True
     return any(isinstance(a, Static) and isinstance(a.value, enum.Enum) and isinstance(b, TensorType) for a, b in pairs)
 
@@ -75,6 +76,8 @@ def _lifted_part(held: Any, value: Any) -> Any:
 def _as_tensor(value: Any, held: TensorType) -> Any:
     if isinstance(value, Choice):
         return jnp.asarray(each(value, int), held.dtype)
+    if isinstance(value, Kinds):
+        return jnp.stack([jnp.asarray(part, held.dtype) for part in value.hb_parts])[value.hb_tag]
     if isinstance(value, enum.IntEnum):
         return jnp.asarray(int(value), held.dtype)
     return value if held.is_key else jnp.asarray(value, held.dtype)

@@ -31,6 +31,7 @@ from hlobatch.ir.maybe import Maybe
 from hlobatch.ir.patterns import INSIDE, are_alike, opened, remade
 from hlobatch.ir.sameness import are_same
 from hlobatch.ir.types import number_kind
+from hlobatch.values import number_classes
 from hlobatch.values.boxes import attributes_of, boxed, is_boxable
 from hlobatch.values.carriers import in_words
 from hlobatch.values.identity import is_one_of
@@ -210,15 +211,22 @@ def _result_of_lane(ways: Sequence[tuple[Any, Callable[[], Any]]], index: Any) -
                     raise
                 raised[place] = raised_here
     if not given:
-        error = next(iter(raised.values()))
+        *others, (_, error) = raised.items()
+        for place, other in others if len(set(map(repr, raised.values()))) > 1 else ():
+            _fails_as(other, ways[place][0])
         surely_fails(type(error), *error.args)
         raise error
-    text: Any
     for place, one in raised.items():
-        text, *more = [_as_text(arg) for arg in one.args or ("",)]
-        fails(type(one), text, ways[place][0], *more)
+        _fails_as(one, ways[place][0])
     instead = next(iter(given.values()))
     return chosen([given.get(place, instead) for place in range(len(ways))], index)
+
+
+def _fails_as(error: Exception, lanes: Any) -> None:
+    """Note that lanes raise an exception."""
+    text: Any
+    text, *more = [_as_text(arg) for arg in error.args or ("",)]
+    fails(type(error), text, lanes, *more)
 
 
 # A choice among values
@@ -268,6 +276,8 @@ def _chosen(values: Sequence[Any], index: Any) -> Any:
         type(one) in (str, text) for value in values for one in objects_of(value)
     ):
         return text.one_of(values, index)
+    if (numbers_apart := of_classes(values, index)) is not None:
+        return numbers_apart
     if any(type(value) in NUMBERS for value in values) and all(number_kind(value) is not None for value in values):
         table = numbers([value if type(value) in NUMBERS else int(value) for value in values])
         return from_table(jnp.asarray(table)[index], table)
@@ -289,6 +299,20 @@ def _chosen(values: Sequence[Any], index: Any) -> Any:
     return choice_of(values, index)
 
 
+_NUMERIC: Final = frozenset({*NUMBERS, "array"})
+"""The kinds of numbers and arrays."""
+
+
+def of_classes(values: Sequence[Any], index: Any) -> Kinds | None:
+    """The value at an index, where values are numbers of several of Python's classes that are kept apart; else None."""
+    if not all(isinstance(value, (jax.Array, np.ndarray, np.generic, *NUMBERS)) for value in values):
+        return None
+    kinds = {*map(kind_of_value, values)}
+    if len(kinds) < 2 or "array" in kinds or not number_classes.are_apart():
+        return None
+    return _of_kinds(values, index)
+
+
 def _of_kinds(values: Sequence[Any], index: Any) -> Kinds | None:
     """The value at an index, where values are objects of several kinds; None if they are no such."""
     given = [value.hb_parts if isinstance(value, Kinds) else (value,) for value in values]
@@ -296,14 +320,13 @@ def _of_kinds(values: Sequence[Any], index: Any) -> Kinds | None:
     for place, own in enumerate(given):
         for part in own:
             found.setdefault(kind_of_value(part), {})[place] = part
-    is_any = any(isinstance(value, Kinds) or is_boxable(value) or hasattr(value, "_fields") for value in values)
-    if None in found or not is_any or len(found) < 2:
+    if None in found or len(found) < 2 or (_NUMERIC.issuperset(found) and "array" in found):
         return None
     kinds = list(found)
     tables = [jnp.asarray(np.array([kinds.index(kind_of_value(part)) for part in own], np.int32)) for own in given]
     tags = [table[value.hb_tag if isinstance(value, Kinds) else 0] for table, value in zip(tables, values, strict=True)]
     parts = [[own.get(place, next(iter(own.values()))) for place in range(len(values))] for own in found.values()]
-    return made(Kinds(jnp.stack(tags)[index], [chosen(own, index) for own in parts]))
+    return made(Kinds(jnp.stack(tags)[index], [chosen(own, index) for own in parts], tuple(kinds)))
 
 
 def _is_leaf(value: Any) -> bool:

@@ -28,7 +28,7 @@ from hlobatch.values import whole_numbers
 from hlobatch.values.boxes import boxed
 from hlobatch.values.held_classes import is_holding
 from hlobatch.values.identity import is_one_of, moved
-from hlobatch.values.kinds import Kinds
+from hlobatch.values.kinds import Kinds, asked
 from hlobatch.values.lane_failures import of_each_item
 from hlobatch.values.leaf_types import leaf_type, widened_leaf
 from hlobatch.values.optional import any_optional, optional
@@ -168,6 +168,10 @@ def equal(rows: Any, item: Any) -> Any | None:
     Raises:
         BatchTypeError: As in ``check_equality``.
     """
+    if isinstance(item, Kinds):
+        asked(item)
+    if isinstance(rows, Kinds):
+        return _equal_of_kinds(rows, item)
     item = as_sought(boxed(item, ()), rows)
     if is_holding():
         item = held(item, row_kind(rows))
@@ -182,6 +186,24 @@ def equal(rows: Any, item: Any) -> Any | None:
     ):
         return None
     return functools.reduce(operator.and_, [_all_equal(leaf, value) for leaf, value in pairs])
+
+
+def _equal_of_kinds(rows: Kinds, item: Any) -> Any | None:
+    """A mask of the rows equal to an item, where each row is of one of several kinds.
+
+    Raises:
+        BatchTypeError: The items are not numbers, or tuples of them, alone.
+    """
+    found = [jnp.bool_(False)]
+    for place, part in enumerate(rows.hb_parts):
+        if not isinstance(part, (jax.Array, tuple)):
+            raise BatchTypeError(
+                "an item is looked for among values of several kinds, not all of which are numbers",
+                help="keep the values of each kind in a list of their own.",
+            )
+        same = equal(part, item)
+        found += [] if same is None else [same & (rows.hb_tag == place)]
+    return functools.reduce(operator.or_, found)
 
 
 def as_sought(item: Any, rows: Any) -> Any:

@@ -31,6 +31,7 @@ from hlobatch.values import rows
 from hlobatch.values.containers import SIZE, Container, capacity, not_yet, static
 from hlobatch.values.growing_lists import GrowingList
 from hlobatch.values.identity import holds, is_one_of
+from hlobatch.values.kinds import Kinds, asked
 from hlobatch.values.one_of import held
 from hlobatch.values.whole_numbers import number
 
@@ -336,7 +337,10 @@ def check_hashable(key: Any) -> None:
 
     Raises:
         BatchTypeError: The key is such a container.
+        Learned: The key is of one of several kinds, for each of which the statement has to be lowered.
     """
+    if isinstance(key, Kinds):
+        asked(key)
     if isinstance(key, tuple):
         for part in key:
             check_hashable(part)

@@ -7,7 +7,10 @@ Python numbers adopt the dtype of an array they meet, as everywhere in JAX; two 
 
 from __future__ import annotations
 
+import contextlib
 import enum
+import functools
+from dataclasses import dataclass
 from typing import Any, Final
 
 import jax
@@ -15,6 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch.diagnostics import BatchTypeError
+from hlobatch.ir.boxed import Boxed
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import ALTERNATIVES, KINDS, Growing
 from hlobatch.ir.maybe import Maybe
@@ -23,13 +27,15 @@ from hlobatch.ir.reference import Reference, is_reference
 from hlobatch.ir.types import Leaf, Static, TensorType, Type, is_leaf
 from hlobatch.ir.value import is_value
 from hlobatch.typing import DType
-from hlobatch.values import whole_numbers
-from hlobatch.values.kinds import Kinds
+from hlobatch.values import number_classes, whole_numbers
+from hlobatch.values.kinds import Kinds, kind_of
 from hlobatch.values.leaf_types import is_scalar, widened_leaf
+from hlobatch.values.number_tables import NUMBERS
 from hlobatch.values.one_of import OneOf
 
 _KINDS: Final = (np.bool_, np.integer, np.floating, np.complexfloating)
 """Kinds of dtypes. A Python number adopts a dtype of its own kind or a later one, of any number of bits."""
+_CLASSES: Final = frozenset(NUMBERS)
 _JOINING: Final = (Reference, OneOf, Maybe)
 """The kinds of value that are joins of other kinds, in the order in which they are tried: None beside an object is one
 of two objects, and beside a number it is a number that may be None. A type does not know what it becomes beside
@@ -57,6 +63,10 @@ class NoneError(DisagreementError):
     """One type has None where the other has a value, or they have different Python objects."""
 
 
+class SeveralError(DisagreementError):
+    """Two types that have a join if a variable may hold numbers, texts, containers of several kinds."""
+
+
 class EndlessError(DisagreementError):
     """Objects of one class, each in an attribute of another, to no known depth: no finite type is above all of them."""
 
@@ -70,13 +80,14 @@ are held in columns (``transforms/remedies.py``). Chosen by judgement (2026-11).
 LEAST_INSIDE_OF_A_TREE: Final = 3
 
 
-def join(left: Type, right: Type, *, optional: bool = False) -> Type:
+def join(left: Type, right: Type, *, optional: bool = False, several: bool = False) -> Type:
     """The least type above both.
 
     Args:
         left: One type.
         right: The other.
         optional: Whether None and a value have a join.
+        several: Whether values of any two kinds have a join, and None, too.
 
     Raises:
         DisagreementError: The types have no join.
@@ -91,14 +102,23 @@ def join(left: Type, right: Type, *, optional: bool = False) -> Type:
         if left.treedef == right.treedef and not left.has_pattern_of(right):
             raise  # they differ in metadata of nodes, which has no join
         try:
-            joined = Type(remade(_above, left.tensors, right.tensors))
+            joined = Type(remade(_SEVERAL.above if several else _above, left.tensors, right.tensors))
         except EndlessError:
             raise
         except (DisagreementError, BatchTypeError):
+            if not several and _has_join_of_several(left, right):
+                raise SeveralError(str(reason)) from None
             raise reason from None
-        if not optional and not _only_refers(left, right, joined):
+        if not optional and not several and not _only_refers(left, right, joined):
             raise NoneError(str(reason)) from None
         return joined
+
+
+def _has_join_of_several(left: Type, right: Type) -> bool:
+    with contextlib.suppress(DisagreementError, BatchTypeError):
+        remade(_SEVERAL.above, left.tensors, right.tensors)
+        return True
+    return False
 
 
 def _only_refers(left: Type, right: Type, joined: Type) -> bool:
@@ -121,7 +141,8 @@ def join_of_results(left: Type, right: Type) -> Type:
         DisagreementError: The types have no join.
     """
     try:
-        return join(left, right)
+        with number_classes.keeping(apart=False):
+            return join(left, right)
     except NoneError as reason:
         joined = with_texts(join(left, right, optional=True))
         parts = jax.tree.leaves(joined.tensors, is_leaf=is_value)
@@ -131,11 +152,13 @@ def join_of_results(left: Type, right: Type) -> Type:
 
 
 def with_texts(type_: Type) -> Type:
-    """A type with lanes' texts in place of choices among known texts."""
+    """A type with lanes' texts in place of choices among known texts, and one number in place of several kinds."""
     return Type(jax.tree.map(_as_text, type_.tensors, is_leaf=is_pattern))
 
 
 def _as_text(part: Any) -> Any:
+    if isinstance(part, Kinds) and all(kind in NUMBERS for kind in part.hb_kinds):
+        return widened_leaf(max(part.hb_parts, key=lambda one: NUMBERS.index(kind_of(one))))
     is_text = isinstance(part, Choice) and all(type(one) is str for one in part.hb_objects)
     return KINDS[str].type_of(part) if is_text else part
 
@@ -167,11 +190,6 @@ def _both_aligned(left: Any, right: Any) -> tuple[Any, Any]:
     )
 
 
-def _of_one_kind(left: Any, right: Any) -> Any:
-    """The join of two patterns of one kind of object."""
-    return remade(_above, *_both_aligned(left, right))
-
-
 def _aligned(left: Any, right: Any, own: Any) -> Any:
     """The pattern ``own``, with a container that grows on either side replaced by one that can hold both."""
     for one, other in ((left, right), (right, left)):
@@ -179,12 +197,18 @@ def _aligned(left: Any, right: Any, own: Any) -> Any:
             isinstance(one, Growing) and one.hb_inside is not one and (other is None or isinstance(other, Maybe))
         )
         if isinstance(one, Growing) and not may_be_none:
+            if _is_no_container(other) or (is_leaf(other) and kind_of(other) in (*NUMBERS, "array")):
+                return own  # no container of the kind
             try:
                 return one.together(other)
             except BatchTypeError as reason:
                 raise DisagreementError(reason.message) from None
     is_whole = any(part is None or is_pattern(part) for part in (left, right))
     return own if is_whole or not are_alike(left, right) else INSIDE
+
+
+def _is_no_container(part: Any) -> bool:
+    return isinstance(part, Kinds) or (isinstance(part, Boxed) and not issubclass(part.cls, dict))
 
 
 def _join_patterns(left: Type, right: Type) -> Type:
@@ -197,24 +221,69 @@ def _join_patterns(left: Type, right: Type) -> Type:
     return Type.of_leaves(tuple(_join_leaves(a, b) for a, b in pairs), left.treedef)
 
 
-def _above(left: Any, right: Any) -> Any:
-    """The join of two patterns, one of which has None or a Python object where the other has something else."""
-    if left is None and right is None:
-        return None
-    # Beside a number, a member of an `IntEnum` is an integer.
-    if any(isinstance(side, TensorType) or (isinstance(side, Static) and is_scalar(side)) for side in (left, right)):
-        left, right = map(as_number, (left, right))
-    for kind in _JOINING:
-        joined = kind.hb_join(left, right, _of_one_kind, _beside_none)
-        if joined is not NotImplemented:
+@dataclass(frozen=True)
+class _Join:
+    """The join of two patterns, one of which has None or a Python object where the other has something else.
+
+    Attributes:
+        several: Whether values of any two kinds have a join.
+    """
+
+    several: bool
+
+    def above(self, left: Any, right: Any) -> Any:
+        """The join of two parts of patterns; ``INSIDE`` if it is that of the parts inside of them."""
+        if left is None and right is None:
+            return None
+        # Beside a number, a member of an `IntEnum` is an integer.
+        if any(isinstance(one, TensorType) or (isinstance(one, Static) and is_scalar(one)) for one in (left, right)):
+            left, right = map(as_number, (left, right))
+        if self.several:
+            left, right = _none_beside(left, right), _none_beside(right, left)
+        for kind in _JOINING:
+            joined = kind.hb_join(left, right, self.of_one_kind, _beside_none)
+            if joined is not NotImplemented:
+                return joined
+        if (joined := Kinds.hb_join(left, right, self.of_one_kind, _bounded)) is not NotImplemented:
             return joined
-    if (joined := Kinds.hb_join(left, right, _of_one_kind, _bounded)) is not NotImplemented:
-        return joined
-    if is_leaf(left) and is_leaf(right):
-        return _join_leaves(left, right)
-    if not are_alike(left, right):
-        raise DisagreementError("they are of different kinds")
-    return INSIDE
+        try:
+            if is_leaf(left) and is_leaf(right):
+                return _join_leaves(left, right)
+            if are_alike(left, right):
+                return INSIDE
+            raise DisagreementError("they are of different kinds")
+        except DisagreementError:
+            if not self.several or not _are_apart(left, right):
+                raise
+            if (joined := Kinds.hb_of_several(left, right, self.of_one_kind, _bounded)) is NotImplemented:
+                raise
+            return joined
+
+    def of_one_kind(self, left: Any, right: Any) -> Any:
+        """The join of two patterns of one kind of object."""
+        return remade(self.above, *_both_aligned(left, right))
+
+
+_above: Final = _Join(False).above
+_SEVERAL: Final = _Join(True)
+
+
+def _none_beside(part: Any, other: Any) -> Any:
+    """A pattern with None beside the other objects of a choice, where the other pattern is no object."""
+    if not isinstance(part, Choice) or isinstance(other, Choice) or other is None or kind_of(other) == "object":
+        return part
+    left = [Static(one) for one in part.hb_objects if one is not None]
+    if len(left) == len(part.hb_objects):
+        return part
+    return Maybe(TensorType(np.dtype(bool)), functools.reduce(_above, left))
+
+
+def _are_apart(left: Any, right: Any) -> bool:
+    """Whether two patterns are of kinds that no code takes for one: not tuples of two lengths, nor number and array."""
+    kinds = kind_of(left), kind_of(right)
+    if kinds[0] == kinds[1] or all(isinstance(kind, tuple) for kind in kinds):
+        return False
+    return not ("array" in kinds and any(kind in NUMBERS for kind in kinds))
 
 
 def _beside_none(value: Any) -> Any:
@@ -223,6 +292,9 @@ def _beside_none(value: Any) -> Any:
         value = ALTERNATIVES[tuple].type_of(value)
     if isinstance(value, Growing):
         value = value.counted()
+    if isinstance(value, Kinds):
+        parts = [part if kind_of(part) == "object" else _beside_none(part) for part in value.hb_parts]
+        return _bounded(Kinds(value.hb_tag, parts, value.hb_kinds))
     leaves = jax.tree.leaves(_bounded(value), is_leaf=is_leaf)
     if not leaves or not all(is_scalar(leaf) or (isinstance(leaf, TensorType) and not leaf.is_key) for leaf in leaves):
         raise DisagreementError("there is nothing that can stand for None")
@@ -263,6 +335,9 @@ def as_number(pattern: Any) -> Any:
 def _join_leaves(left: Leaf, right: Leaf) -> Leaf:
     if left == right:
         return left
+    kinds = kind_of(left), kind_of(right)
+    if kinds[0] != kinds[1] and _CLASSES.issuperset(kinds) and number_classes.are_apart():
+        raise DisagreementError(f"one is {left}, the other {right}")
     if isinstance(left, Static) or isinstance(right, Static):
         if not all(isinstance(leaf, TensorType) or is_scalar(leaf) for leaf in (left, right)):
             raise DisagreementError(f"one is {left}, the other {right}")

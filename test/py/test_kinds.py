@@ -202,5 +202,5 @@ def test_an_object_beside_a_number_is_called_so() -> None:
         gauge = Gauge(n)
         return (gauge and 5) if n else 0
 
-    with pytest.raises(hb.BatchTypeError, match="a Gauge or a number, which depends on the lane"):
+    with pytest.raises(hb.BatchTypeError, match="one is Gauge"):
         hb.batch(either)(np.arange(3))

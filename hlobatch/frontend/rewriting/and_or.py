@@ -5,7 +5,7 @@
     step = n > 2 and n or 4        ==>      step = (n or 4) if n > 2 else 4
 
 This is what Python computes. The value of ``n > 2 and n`` alone is a bool in some lanes and a number in others, which
-no variable holds.
+a variable holds only as values of several kinds.
 """
 
 from __future__ import annotations
