@@ -1,7 +1,7 @@
 """A seed -> a program that gives arguments, and is called, in the ways that Python has.
 
-    python test/py/call_programs.py 17              one program: its text, and its outcome
-    python test/py/call_programs.py 0 1000          some programs: how many ran, were refused, differ
+python test/py/call_programs.py 17              one program: its text, and its outcome
+python test/py/call_programs.py 0 1000          some programs: how many ran, were refused, differ
 """
 
 from __future__ import annotations
