@@ -152,7 +152,7 @@ def kind_of(part: Any) -> Any:
     if isinstance(part, Static) and (kind := number_kind(part.value)) is not None:
         return kind
     if isinstance(part, (Static, Choice)):
-        return _kind_of_objects(objects_of(getattr(part, "value", part)))
+        return _kind_of_objects(objects_of(part.value if isinstance(part, Static) else part))
     if isinstance(part, tuple):
         return type(part) if hasattr(part, "_fields") else (tuple, len(part))
     if isinstance(part, (list, dict)):

@@ -265,7 +265,6 @@ ABOUT_NUMBERS: Final = (
     "bin(x)",
     "math.floor(x)",
     "math.sqrt(abs(x))",
-    "x.is_integer()",
     "x.bit_length()",
     "x.conjugate()",
     "complex(x)",

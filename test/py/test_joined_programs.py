@@ -77,6 +77,16 @@ def picked(n):
     return kind(x) + 3 * (x == 1)
 
 
+def classes_and_numbers(n):
+    x, found = float, 0
+    for i in range(n):
+        x = "ba"[n % 2] if i else int
+    for v in (x, float(n), 1):
+        if isinstance(v, int):
+            found += v
+    return found
+
+
 def turns(n):
     """A variable that is of another type in some turns of a loop."""
     last, seen = False, 0
@@ -106,6 +116,7 @@ FUNCTIONS = (
     pair_or_number,
     items_or_none,
     picked,
+    classes_and_numbers,
     turns,
     chosen_value,
     least,
