@@ -535,3 +535,16 @@ def test_a_change_behind_it_is_not_and_no_read_is_one():
         return xs
 
     is_alike(f, 7)
+
+
+def test_a_generator_of_the_library_beside_a_kept_iterator():
+    """Regression: the call that collects its items was taken for one of the library's function."""
+
+    def f(n):
+        kept = [n, n, 2]
+        for _ in range(n):
+            kept = list(itertools.dropwhile(lambda v: v < 2, kept))
+        rests = [v % 3 for v in range(n)]
+        return len(kept) + sum(v * i for i, v in zip(itertools.count(1), rests))
+
+    is_alike(f, 5)

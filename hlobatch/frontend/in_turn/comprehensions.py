@@ -62,10 +62,15 @@ def with_items(node: ast.Call, items: ast.expr, kind: type[ast.ListComp | ast.Ge
 
 
 def listed(items: ast.expr, kind: type[_Kind]) -> _Kind:
-    """A comprehension of the items of an iterable."""
+    """A comprehension of the items of an iterable.
+
+    Its place is the first character of the iterable, so that facts about a call of that are not about its own calls.
+    """
     item = "_hb_item"
     generator = ast.comprehension(ast.Name(item, ast.Store()), items, [], 0)
-    return ast.fix_missing_locations(located(kind(ast.Name(item, ast.Load()), [generator]), items))
+    made = ast.fix_missing_locations(located(kind(ast.Name(item, ast.Load()), [generator]), items))
+    made.end_lineno, made.end_col_offset = items.lineno, items.col_offset + 1
+    return made
 
 
 def loops_of(node: Comprehension, fresh: Callable[[str], str]) -> tuple[list[_Loop], dict[str, str]]:
