@@ -246,7 +246,7 @@ def test_comprehensions_that_cannot_be_straight_line_code():
     def of_several_structures(n):
         return [(1, 2) if i < n else 3 for i in range(2)]
 
-    with pytest.raises(hb.BatchTypeError, match="a lane has one of several values that are of different kinds"):
+    with pytest.raises(hb.BatchTypeError, match="one of several objects, and results are arrays"):
         of_several_structures(jnp.arange(3))
 
 
