@@ -28,7 +28,7 @@ from hlobatch.analysis.explanations import LOOKS_UP, NO_KEY
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.frontend.builtins import is_array, logical_not
 from hlobatch.frontend.lane_numbers import NUMBERS, as_index, as_number, differs, is_of_lane, select
-from hlobatch.frontend.lane_slices import without_none
+from hlobatch.frontend.lane_slices import integers, without_none
 from hlobatch.frontend.own_methods import by_methods
 from hlobatch.frontend.sequences import both, compare, either, equal, less
 from hlobatch.ir.boxed import unboxed
@@ -83,6 +83,8 @@ def _item(container: Any, index: Any) -> Any:
         is_there(index, "an item at")
     if isinstance(index, slice) and is_any_optional():
         index = slice(*without_none(index.start, index.stop, index.step))
+    if isinstance(index, slice):
+        index = slice(*integers(index.start, index.stop, index.step))
     if isinstance(container, Choice) or (isinstance(index, Choice) and not isinstance(container, Growing)):
         return for_each(_item, container, index)
     if isinstance(container, dict) and is_optional(index):

@@ -19,6 +19,7 @@ from jax import lax
 
 from hlobatch._jax import is_tracer
 from hlobatch.diagnostics import BatchTypeError
+from hlobatch.frontend.lane_numbers import as_index
 from hlobatch.values.optional import is_optional, optional
 
 
@@ -82,7 +83,7 @@ def slice_of(lower: Any, upper: Any, step: Any, length: Any) -> slice | Span | S
     """
     if any(map(is_optional, (lower, upper))):
         length = None
-    lower, upper, step = without_none(lower, upper, step)
+    lower, upper, step = integers(*without_none(lower, upper, step))
     if not any(map(is_tracer, (lower, upper, step))):
         return slice(lower, upper, step)
     if length is not None and not is_tracer(length):
@@ -105,6 +106,15 @@ def without_none(lower: Any, upper: Any, step: Any) -> tuple[Any, Any, Any]:
             help="test it before, as in `if n is None:`, and write a slice for each case.",
         )
     return _or(lower, 0), _or(upper, np.iinfo(np.int32).max), step
+
+
+def integers(*bounds: Any) -> tuple[Any, ...]:
+    """The bounds of a slice, of which those that differ between lanes are integers.
+
+    Raises:
+        BatchTypeError: One is a float or a complex number.
+    """
+    return tuple(as_index(bound, "a slice") if is_tracer(bound) else bound for bound in bounds)
 
 
 def _or(bound: Any, otherwise: int) -> Any:

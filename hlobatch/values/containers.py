@@ -46,6 +46,13 @@ def with_room(times: int) -> AbstractContextManager[int]:
     return having(_room, times)
 
 
+def check_integer(value: Any) -> None:
+    """Raise Python's ``TypeError`` for a number that has to be an integer, as a position or a width, and is none."""
+    if isinstance(value, (float, complex)) or (is_tracer(value) and jnp.issubdtype(value.dtype, jnp.inexact)):
+        kind = "complex" if jnp.iscomplexobj(value) else "float"
+        raise TypeError(f"{kind!r} object cannot be interpreted as an integer")
+
+
 _FULL: Final = "a {} {}: write `hb.capacity(items, n)` where it is made, for n items at most"
 
 
@@ -148,6 +155,7 @@ class Container(Growing):
         """A bound of a slice as a position from the beginning, ``default`` if there is none; clipped."""
         if value is None:
             return jnp.asarray(default, jnp.int32)
+        check_integer(value)
         place = jnp.where(value < 0, value + self.size, value)
         return jnp.clip(place, least, self.size if most is None else most).astype(jnp.int32)
 

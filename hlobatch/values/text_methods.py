@@ -23,7 +23,7 @@ from jax import lax
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.value import Collection
-from hlobatch.values.containers import capacity
+from hlobatch.values.containers import capacity, check_integer
 from hlobatch.values.growing_lists import GrowingList
 from hlobatch.values.lane_failures import fails
 from hlobatch.values.letters import Letters
@@ -223,6 +223,7 @@ class TextMethods(Letters):
             before: Of the number of letters to put in, how many stand on the left; the others stand on the right.
             kept: The number of letters of the text in front of those on the left.
         """
+        check_integer(width)
         letter = self._own(fill)
         fails(TypeError, "The fill character must be exactly one character long", letter.size != 1)
         room, bound = self.room_beside()
