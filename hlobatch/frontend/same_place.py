@@ -11,27 +11,42 @@
     row = grid[1]           from here on, row means something else
 
 What is not known to keep the place may move it. A loop is taken as a whole: it may read what it has moved in the turn
-before.
+before. A variable that the statements make another name of ``grid`` may be replaced by ``grid`` later, so a change by
+it counts as well.
 """
 
 from __future__ import annotations
 
 import ast
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from hlobatch.analysis.aliases import AnotherName
 from hlobatch.frontend.changes import HARMLESS, rebinding
 from hlobatch.frontend.nodes import Comprehension, all_arguments, located, prefixes, walk, walk_all, with_fields
-from hlobatch.frontend.scopes import dump_as_read, is_path, read_names, root_of, stored_names, target_names, with_parts
+from hlobatch.frontend.scopes import (
+    assigned_in_expressions,
+    bound_by_match,
+    dump_as_read,
+    is_path,
+    read_names,
+    root_of,
+    stored_names,
+    target_names,
+    with_parts,
+)
 from hlobatch.frontend.straight_line import StraightLineLowering
+from hlobatch.values.facts import of_code
 
 _PARTS: Final = (ast.Attribute, ast.Subscript)
 _DEFINITIONS: Final = (ast.FunctionDef, ast.ClassDef)
 _LEAVING: Final = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 _DRAWING: Final = (all, any, dict, list, max, min, set, sorted, sum, tuple)
 """Functions that take all items of a generator expression at once."""
+_HANDING_ON: Final = (ast.List, ast.Tuple, ast.Dict, ast.Set, ast.IfExp, ast.BoolOp, ast.NamedExpr, ast.Starred)
+_NO_LEVEL: Final = float("inf")
 
 
 def written_out(
@@ -50,7 +65,7 @@ def written_out(
     """
     if not _can_be_named(lowering, place):
         return None
-    one = _Place(lowering, variable, place)
+    one = _Place(lowering, variable, place, _other_names(lowering, variable, place, body))
     count = next((i for i, statement in enumerate(body) if one.is_bound_by(statement)), len(body))
     try:
         is_moved = one.walk(body[:count], is_moved=False)
@@ -66,7 +81,7 @@ def is_kept(lowering: StraightLineLowering, variable: str, place: ast.expr, body
     """Whether a place holds a variable's object in all statements of a loop's body, in whatever order they run."""
     if not _can_be_named(lowering, place):
         return False
-    one = _Place(lowering, variable, place)
+    one = _Place(lowering, variable, place, _other_names(lowering, variable, place, body))
     return not any(one.binds(part) or one.moves(part) for part in body) and one.can_be_replaced(walk_all(body))
 
 
@@ -117,11 +132,13 @@ class _Place:
         lowering: The lowering of the function.
         variable: The variable.
         place: The path.
+        others: Other names of the values around the place, as by ``_other_names``.
     """
 
     lowering: StraightLineLowering
     variable: str
     place: ast.expr
+    others: Mapping[str, float]
 
     def walk(self, body: Sequence[ast.stmt], *, is_moved: bool) -> bool | None:
         """Whether the place is moved behind statements; None if control does not pass them.
@@ -156,13 +173,14 @@ class _Place:
         """
         moves = self.moves(node)
         if self._is_named_in(node):
-            is_bound = self.binds(node) and not may_bind
+            is_bound = self.binds(node) and (not may_bind or self.variable in assigned_in_expressions(node))
             if is_moved or moves or is_bound or not self.can_be_replaced(walk(node)):
                 raise _DiffersError
         return is_moved or moves
 
     def _is_named_in(self, node: ast.AST) -> bool:
-        return any(isinstance(part, ast.Name) and part.id == self.variable for part in walk(node))
+        is_read = any(isinstance(part, ast.Name) and part.id == self.variable for part in walk(node))
+        return is_read or self.binds(node)
 
     def binds(self, node: ast.AST) -> bool:
         """Whether code assigns to the variable."""
@@ -191,10 +209,10 @@ class _Place:
 
     def moves(self, node: ast.AST) -> bool:
         """Whether code may put another object into the place, or into a value that it is a part of."""
-        named, held = names_in(self.place), [ast.dump(one) for one in prefixes(self.place)]
+        named, held = names_in(self.place), {ast.dump(one) for one in prefixes(self.place)}
         if not named.isdisjoint(stored_names(node)):
             return True
-        whole, scope = ast.dump(self.place), self.lowering.scope
+        assigned, scope = {*held, ast.dump(self.place)}, self.lowering.scope
         seen = {
             name
             for name, one in scope.items()
@@ -203,15 +221,98 @@ class _Place:
         for part in walk(node):
             if isinstance(part, ast.Name) and part.id in seen:
                 return True
-            if isinstance(part, _PARTS) and not isinstance(part.ctx, ast.Load):
-                is_item = isinstance(part, ast.Subscript) and ast.dump(part.value) in held
-                if is_item or dump_as_read(part) in {*held, whole}:
-                    return True
-            if isinstance(part, ast.Call) and any(ast.dump(one) in held for one in _given(part)):
-                function = self.lowering.static_value(part.func)
-                if not isinstance(function, (type, types.BuiltinFunctionType)) or function not in HARMLESS:
+            if isinstance(part, _PARTS) and not isinstance(part.ctx, ast.Load) and dump_as_read(part) in assigned:
+                return True
+            for value in self._changed_by(part):
+                is_around = not held.isdisjoint(map(ast.dump, _paths_in(value)))
+                if is_around or _level(value, self.others) < len(held):
                     return True
         return False
+
+    def _changed_by(self, node: ast.AST) -> Iterator[ast.expr]:
+        """The expressions of values that a node itself may change, if that may move the place."""
+        match node:
+            case ast.Attribute(value, ctx=ast.Store() | ast.Del()):
+                if not is_path(value) or _level(value, self.others) < _NO_LEVEL:  # else, only the attribute changes
+                    yield value
+            case ast.Subscript(value, ctx=ast.Store() | ast.Del()):
+                yield value
+            case ast.Call():
+                function = self.lowering.static_value(node.func)
+                if not isinstance(function, (type, types.BuiltinFunctionType)) or function not in HARMLESS:
+                    yield from _given(node)
+
+
+def _other_names(
+    lowering: StraightLineLowering, variable: str, place: ast.expr, body: Sequence[ast.stmt]
+) -> dict[str, float]:
+    """The variables that statements may make other names of the values around a place, each with its level.
+
+    The root of the place has level 0, its items and attributes have level 1, and a container that holds the root has
+    level -1. A variable has a level only if a fact says that changes by it show under another name, since no other
+    variable is replaced.
+    """
+    root = root_of(place)
+    assert isinstance(root, ast.Name)
+    facts = (lowering.callees.facts.of(AnotherName, of_code(lowering.location(part))) for part in _binding(body))
+    known = frozenset().union(*(fact.variables for fact in facts if fact is not None))
+    levels: dict[str, float] = {root.id: 0, variable: sum(1 for _ in prefixes(place))}
+    given = [one for part in walk_all(body) for one in _given_names(part) if one[0] in known - {root.id, variable}]
+    for _ in range(len({name for name, _, _ in given}) + 1):  # a name may be made of one that a later statement makes
+        for name, value, steps in given:
+            levels[name] = min(levels.get(name, _NO_LEVEL), _level(value, levels) + steps)
+    return {name: level for name, level in levels.items() if name not in (root.id, variable)}
+
+
+def _binding(body: Sequence[ast.stmt]) -> Iterator[ast.AST]:
+    """The statements and targets by whose places it is known that they give an object another name."""
+    for part in walk_all(body):
+        match part:
+            case ast.Assign() | ast.NamedExpr():
+                yield part
+            case ast.For(target) | ast.comprehension(target) | ast.withitem(_, ast.expr() as target):
+                yield target
+
+
+def _given_names(node: ast.AST) -> Iterator[tuple[str, ast.expr, int]]:
+    """The variables to which a node itself assigns, each with the value and the least number of steps into it."""
+    match node:
+        case ast.Assign(targets, value):
+            for target in targets:
+                yield from ((name, value, int(not isinstance(target, ast.Name))) for name in target_names(target))
+        case ast.For(target, over) | ast.comprehension(target, over):
+            yield from ((name, over, 1) for name in target_names(target))
+        case ast.NamedExpr(ast.Name(name), value):
+            yield name, value, 0
+        case ast.withitem(value, ast.expr() as target):
+            yield from ((name, value, 0) for name in target_names(target))
+        case ast.Match(value):
+            yield from ((name, value, 0) for name in bound_by_match(node))
+
+
+def _level(value: ast.expr, levels: Mapping[str, float]) -> float:
+    """The least level of the values that an expression may give, by the levels of variables."""
+    match value:
+        case ast.Name(name):
+            return levels.get(name, _NO_LEVEL)
+        case ast.Attribute(whole) | ast.Subscript(whole):
+            return _level(whole, levels) + 1
+        case ast.List() | ast.Tuple() | ast.Dict() | ast.Set():
+            steps = -1
+        case _:
+            steps = 0
+    parts = (part for part in ast.iter_child_nodes(value) if isinstance(part, ast.expr))
+    return min((_level(part, levels) for part in parts), default=_NO_LEVEL) + steps
+
+
+def _paths_in(value: ast.expr) -> Iterator[ast.expr]:
+    """The paths whose values an expression may give, or hold in a new container."""
+    if is_path(value):
+        yield value
+    elif isinstance(value, _HANDING_ON):
+        for part in ast.iter_child_nodes(value):
+            if isinstance(part, ast.expr):
+                yield from _paths_in(part)
 
 
 def _given(call: ast.Call) -> Iterator[ast.expr]:
