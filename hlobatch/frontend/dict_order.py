@@ -66,16 +66,15 @@ def check_arguments(function: Callable[..., Any] | None, args: tuple[Any, ...], 
     Raises:
         BatchTypeError: The call would iterate such a dict.
     """
-    is_method = isinstance(function, types.BuiltinMethodType) and not isinstance(function.__self__, types.ModuleType)
-    if is_method:
+    gone_over: tuple[Any, ...] = ()
+    if isinstance(function, types.BuiltinMethodType) and not isinstance(function.__self__, types.ModuleType):
         if function.__name__ == "popitem":
             in_known_order(function.__self__)
-        goes_over = function.__name__ in _METHODS
-    else:
-        goes_over = function in IN_ORDER or (function in _BY_KEY and "key" in kwargs)
-    if goes_over:
-        for argument in args if is_method else _gone_over(function, args):
-            in_known_order(argument)
+        gone_over = args if function.__name__ in _METHODS else ()
+    elif function in IN_ORDER or (function in _BY_KEY and "key" in kwargs):
+        gone_over = _gone_over(function, args)
+    for argument in gone_over:
+        in_known_order(argument)
 
 
 def _gone_over(function: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
