@@ -29,6 +29,7 @@ from hlobatch.ir.growing import Growing
 from hlobatch.ir.types import Static, Type
 from hlobatch.values import rows
 from hlobatch.values.containers import SIZE, Container, capacity, not_yet, static
+from hlobatch.values.draws import is_users_class
 from hlobatch.values.growing_lists import GrowingList
 from hlobatch.values.identity import holds, is_one_of
 from hlobatch.values.kinds import Kinds, asked
@@ -333,10 +334,13 @@ class Table(Container):
 
 
 def check_hashable(key: Any) -> None:
-    """Refuse a key that Python cannot hash: a container that may change, also inside of a tuple.
+    """Refuse a key that Python cannot hash: a container that may change, or an object that only ``__eq__`` compares.
+
+    Args:
+        key: The key, which is refused if it is a tuple of such a key, too.
 
     Raises:
-        BatchTypeError: The key is such a container.
+        BatchTypeError: The key is one.
         Learned: The key is of one of several kinds, for each of which the statement has to be lowered.
     """
     if isinstance(key, Kinds):
@@ -345,7 +349,8 @@ def check_hashable(key: Any) -> None:
         for part in key:
             check_hashable(part)
     kind = key.python if isinstance(key, Growing) else type(key)
-    if issubclass(kind, _UNHASHABLE):
+    kind = getattr(kind, "hb_stands_for", kind)  # the class of an object that is held in columns
+    if issubclass(kind, _UNHASHABLE) or (kind.__hash__ is None and is_users_class(kind)):
         raise BatchTypeError(
             f"TypeError: unhashable type: '{kind.__name__}'", help="keys are numbers, texts, and tuples of them."
         )

@@ -5,6 +5,7 @@ import re
 import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -1125,6 +1126,13 @@ def test_whatever_an_empty_list_raises_it_may_be_one_that_grows(function):
     assert hb.batch(function)(np.arange(5, dtype=np.int32)).tolist() == [function(n) for n in range(5)]
 
 
+@dataclass
+class Compared:
+    """Objects that ``__eq__`` compares, so that Python cannot hash them."""
+
+    value: int
+
+
 UNHASHABLE: dict[str, Callable[[Any], Any]] = {
     "an item": lambda n: {n: 1}[[n]],
     "an item that may be left out": lambda n: {n: 1}.get([n], 3),
@@ -1135,11 +1143,14 @@ UNHASHABLE: dict[str, Callable[[Any], Any]] = {
     "in a tuple": lambda n: {(1, n): 1}.get((1, [n]), 3),
     "a dict": lambda n: {n: 1}.get({n: 1}, 3),
     "put in": lambda n: len({[n]: 2}),
+    "an object": lambda n: Compared(n) in {1, 2},
+    "an object beside keys of a lane": lambda n: Compared(n) in {n: 1},
+    "an object that may be left out": lambda n: {n: 1}.get(Compared(n), 3),
 }
 
 
 @pytest.mark.parametrize("function", UNHASHABLE.values(), ids=UNHASHABLE)
-def test_containers_are_no_keys(function: Callable[[Any], Any]) -> None:
+def test_what_cannot_be_hashed_is_no_key(function: Callable[[Any], Any]) -> None:
     """Regression: most of them were keys that equal the row of their items, silently."""
     with pytest.raises(TypeError, match="unhashable type") as pythons:
         function(3)
