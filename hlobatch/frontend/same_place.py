@@ -29,7 +29,6 @@ from hlobatch.frontend.nodes import Comprehension, all_arguments, located, prefi
 from hlobatch.frontend.scopes import (
     assigned_in_expressions,
     bound_by_match,
-    dump_as_read,
     is_path,
     read_names,
     root_of,
@@ -209,10 +208,10 @@ class _Place:
 
     def moves(self, node: ast.AST) -> bool:
         """Whether code may put another object into the place, or into a value that it is a part of."""
-        named, held = names_in(self.place), {ast.dump(one) for one in prefixes(self.place)}
+        named, held = names_in(self.place), [*prefixes(self.place)]
         if not named.isdisjoint(stored_names(node)):
             return True
-        assigned, scope = {*held, ast.dump(self.place)}, self.lowering.scope
+        assigned, scope = [*held, self.place], self.lowering.scope
         seen = {
             name
             for name, one in scope.items()
@@ -221,10 +220,11 @@ class _Place:
         for part in walk(node):
             if isinstance(part, ast.Name) and part.id in seen:
                 return True
-            if isinstance(part, _PARTS) and not isinstance(part.ctx, ast.Load) and dump_as_read(part) in assigned:
+            is_assigned = isinstance(part, _PARTS) and not isinstance(part.ctx, ast.Load)
+            if is_assigned and any(_may_be_one(part, one) for one in assigned):
                 return True
             for value in self._changed_by(part):
-                is_around = not held.isdisjoint(map(ast.dump, _paths_in(value)))
+                is_around = any(_may_be_one(path, one) for path in _paths_in(value) for one in held)
                 if is_around or _level(value, self.others) < len(held):
                     return True
         return False
@@ -307,12 +307,28 @@ def _level(value: ast.expr, levels: Mapping[str, float]) -> float:
 
 def _paths_in(value: ast.expr) -> Iterator[ast.expr]:
     """The paths whose values an expression may give, or hold in a new container."""
-    if is_path(value):
+    if isinstance(value, _PARTS):
+        root = root_of(value)
+        yield from [value] if isinstance(root, ast.Name) else _paths_in(root)
+    elif isinstance(value, ast.Name):
         yield value
     elif isinstance(value, _HANDING_ON):
         for part in ast.iter_child_nodes(value):
             if isinstance(part, ast.expr):
                 yield from _paths_in(part)
+
+
+def _may_be_one(path: ast.AST, other: ast.AST) -> bool:
+    """Whether two paths may mean one place: keys may be equal unless both are constants."""
+    match path, other:
+        case ast.Name(name), ast.Name(another):
+            return name == another
+        case ast.Attribute(whole, name), ast.Attribute(rest, another):
+            return name == another and _may_be_one(whole, rest)
+        case ast.Subscript(whole, key), ast.Subscript(rest, second):
+            are_known = isinstance(key, ast.Constant) and isinstance(second, ast.Constant)
+            return not (are_known and ast.dump(key) != ast.dump(second)) and _may_be_one(whole, rest)
+    return False
 
 
 def _given(call: ast.Call) -> Iterator[ast.expr]:

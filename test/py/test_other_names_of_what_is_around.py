@@ -61,6 +61,7 @@ NAMES = {
     "an argument": "moved(AROUND if n > 2 else other)",
     "a container as an argument": "moved_in([AROUND])",
     "an object as an argument": "b = box; b.rows.pop(0); setattr(b, 'rows', [[8], [9]])",
+    "an equal key": "i = n - n; AROUND[i] = [8]; grids[i].pop(0)",
     "what holds the container": "b = box; b.rows = [[8], [9]]",
 }
 MOVES = {"an item that is assigned": "g[0] = [8, n]", "one that is taken out": "g.pop(0)", "an order": "g.reverse()"}
