@@ -6,8 +6,8 @@
     target.append(v)                  ==>   if $which == 0: left.append(v)
                                             else: right.append(v)
 
-A change by such a name would be lost, as by other names (``by_place.py``). Each place has to mean one object in all
-statements that read the name.
+A change by such a name would be lost, since lanes hold values and no references (``by_place.py`` does so for names of
+one place). Each place has to mean one object in all statements that read the name.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ def of_choice(
 ) -> tuple[list[ast.stmt], list[ast.stmt]] | None:
     """The statements that give names to one of several places, and those behind them, with the places for the names.
 
-    None if a statement does no such thing, or no change by one of the names shows under another one.
+    None if the statement gives no name to one of several places, no change by such a name shows under another one, or
+    one of the places may mean another object where the name is read.
     """
     found = _chosen(lowering, node, behind)
     if found is None:

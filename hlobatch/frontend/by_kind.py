@@ -23,7 +23,7 @@ from hlobatch.diagnostics import HloBatchError, UnsupportedSyntaxError
 from hlobatch.frontend.failing_statements import FailingLowering
 from hlobatch.frontend.nodes import all_arguments, children, is_in, located, walk, with_fields
 from hlobatch.frontend.places import as_target
-from hlobatch.frontend.scopes import TEMPORARY, all_parameters, bound_by_match, root_of, with_parts
+from hlobatch.frontend.scopes import TEMPORARY, all_parameters, bound_by_match, leave_the_loop, root_of, with_parts
 from hlobatch.frontend.straight_line import WHOLE
 from hlobatch.frontend.syntax import assigned, helper, literal, load
 from hlobatch.ir.names import of_one_kind
@@ -141,7 +141,7 @@ class _Copies:
 
     def _with_test_inside(self, node: ast.While) -> ast.While:
         """``while test: …`` as ``while True: if test: … else: break``."""
-        if any(True for _ in _leaving(node.orelse)):
+        if leave_the_loop(node.orelse):
             raise self._refused("a `while` with such a test has a `break` or a `continue` in its `else`", node.test)
         otherwise = [*node.orelse, located(ast.Break(), node.test)]
         inside = located(ast.If(node.test, node.body, otherwise), node)
@@ -326,17 +326,6 @@ def _surely_evaluated(node: ast.AST) -> list[ast.AST]:
         case ast.Lambda():
             return []
     return [node]
-
-
-def _leaving(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
-    """The ``break`` and ``continue`` statements of the loop around some statements."""
-    for statement in body:
-        if isinstance(statement, _LEAVES):
-            yield statement
-        elif isinstance(statement, _LOOPS):
-            yield from _leaving(statement.orelse)
-        elif not isinstance(statement, _DEFINITIONS):
-            yield from _leaving([part for part in walk(statement)[1:] if isinstance(part, ast.stmt)])
 
 
 class _Copy:

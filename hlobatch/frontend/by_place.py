@@ -7,10 +7,11 @@
     row = grid[r]               $k = r; row = grid[$k]
     row.append(v)         ==>   grid[$k].append(v)
 
-Lanes hold values and no references, so a change by such a name is refused (``analysis/aliases.py``). If the name means
-the same place in all statements that follow, each use of it is replaced by the path to that place, which tracing then
-checks like any other code. It means the same place if no statement may put another object there, or assigns to the
-name.
+Lanes hold values and no references, so a change by such a name is refused (``analysis/aliases.py``). As long as the
+name means one place in the statements behind it, each use of it is replaced by the path to that place
+(``same_place.py``), which tracing then checks like any other code. A second name of a whole object is replaced by the
+first one, or the first by the second; names in a new container (``hands = [left, right]``) are replaced by its items;
+and a loop over places that are listed (``for row in (left, right)``) is written out.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from typing import Any, Final
 
 from hlobatch.analysis.aliases import AnotherName
 from hlobatch.frontend.by_choice import of_choice
-from hlobatch.frontend.nodes import located, walk
+from hlobatch.frontend.nodes import located
 from hlobatch.frontend.same_place import is_kept, names_in, note_change, with_place, written_out
-from hlobatch.frontend.scopes import is_path, stored_names, target_names, with_parts
+from hlobatch.frontend.scopes import is_path, leave_the_loop, stored_names, target_names, with_parts
 from hlobatch.frontend.straight_line import StraightLineLowering
 from hlobatch.frontend.syntax import assigned, helper, literal, load
 from hlobatch.values.facts import of_code
@@ -122,7 +123,14 @@ def of_name(
 def _of_parts(
     lowering: StraightLineLowering, node: ast.Assign, variables: frozenset[str], behind: Sequence[ast.stmt]
 ) -> tuple[list[ast.stmt], list[ast.stmt]] | None:
-    """The same of an assignment with one target, for the names of which a change shows under another one."""
+    """An assignment with one target and the statements behind it, as by ``of_name``.
+
+    Args:
+        lowering: The lowering of the function.
+        node: The assignment.
+        variables: The names of which a change shows under another name.
+        behind: The statements behind the assignment.
+    """
     pairs = list(_bound(node.targets[0], node.value))
     if len({name for name, _ in pairs}) < len(pairs):
         return None
@@ -216,7 +224,7 @@ def of_listed(lowering: StraightLineLowering, loop: ast.For) -> list[list[ast.st
             pass
         case _:
             return None
-    if found is None or name not in found.variables or any(True for _ in _leaving(body)):
+    if found is None or name not in found.variables or leave_the_loop(body):
         return None
     turns = []
     for place in places:
@@ -225,17 +233,6 @@ def of_listed(lowering: StraightLineLowering, loop: ast.For) -> list[list[ast.st
         turns.append([assigned(name, place, loop.target), *(with_place(one, name, place) for one in body)])
         note_change(lowering, place)
     return turns
-
-
-def _leaving(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
-    """The ``break`` and ``continue`` statements that belong to a loop with this body."""
-    for statement in body:
-        if isinstance(statement, (ast.Break, ast.Continue)):
-            yield statement
-        elif not isinstance(statement, (ast.For, ast.While, ast.FunctionDef, ast.ClassDef)):
-            yield from _leaving([part for part in walk(statement)[1:] if isinstance(part, ast.stmt)])
-        else:
-            yield from _leaving(getattr(statement, "orelse", []))
 
 
 def _item_of_default(value: ast.expr) -> ast.expr:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from hlobatch.frontend.nodes import FIELDS, Comprehension, Tree, children, walk, with_fields
@@ -70,6 +70,22 @@ def own_parts(node: ast.AST) -> Iterator[ast.AST]:
         yield node
         if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
             pending.extend(children(node)[::-1])
+
+
+def leave_the_loop(body: Iterable[ast.AST]) -> bool:
+    """Whether a ``break`` or ``continue`` in some statements is of the loop around them."""
+    return any(map(_leaves_the_loop, body))
+
+
+def _leaves_the_loop(node: ast.AST) -> bool:
+    match node:
+        case ast.Break() | ast.Continue():
+            return True
+        case ast.For() | ast.While():
+            return leave_the_loop(node.orelse)
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() | ast.expr():
+            return False
+    return leave_the_loop(children(node))
 
 
 def with_parts(node: Tree, changed: Callable[[Any], Any]) -> Tree:

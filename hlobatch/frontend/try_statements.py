@@ -83,12 +83,13 @@ class TryLowering:
 
     @contextmanager
     def outside(self, around: int, node: ast.AST) -> Iterator[None]:
-        """A context for code that only the outer ``try`` statements are around, but that stands in others, too.
+        """A context for code around which only the outer ``try`` statements are in Python, but that stands in more.
 
-        Of these others, each ``finally`` is carried out when the code raises or is left.
+        It is the body of a loop over a generator that yields inside of ``try``. The generator's handlers do not catch
+        what the body raises, but each ``finally`` of the generator is carried out when the body raises or is left.
 
         Args:
-            around: The number of the outer ones.
+            around: The number of the outer ``try`` statements.
             node: The code.
         """
         function = self.function

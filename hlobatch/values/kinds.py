@@ -131,7 +131,7 @@ for _name in (*ASKED, "call", "hash"):
     setattr(Kinds, f"__{_name}__", _asks)
 jax.tree_util.register_pytree_node(
     Kinds,
-    lambda one: ((one.hb_tag, *one.hb_parts), one.hb_kinds),  # not so for equal arrays of other kinds
+    lambda one: ((one.hb_tag, *one.hb_parts), one.hb_kinds),  # two may have equal leaves, and other kinds
     lambda kinds, parts: Kinds(parts[0], parts[1:], kinds),
 )
 

@@ -67,8 +67,9 @@ def ask() -> None:
         noted.is_asked = True
 
 
-def are_apart() -> bool:
-    """Whether numbers of several classes, which meet here, are kept apart; if not, it is noted that they become one."""
-    if (noted := _noted.get()) is not None:
+def stay_apart() -> bool:
+    """Whether numbers of several classes that meet stay apart; if they do not, it is noted that they become one."""
+    is_apart, noted = _apart.get(), _noted.get()
+    if noted is not None and not is_apart:
         noted.are_one = True
-    return _apart.get()
+    return is_apart

@@ -308,7 +308,7 @@ def of_classes(values: Sequence[Any], index: Any) -> Kinds | None:
     if not all(isinstance(value, (jax.Array, np.ndarray, np.generic, *NUMBERS)) for value in values):
         return None
     kinds = {*map(kind_of_value, values)}
-    if len(kinds) < 2 or "array" in kinds or not number_classes.are_apart():
+    if len(kinds) < 2 or "array" in kinds or not number_classes.stay_apart():
         return None
     return _of_kinds(values, index)
 

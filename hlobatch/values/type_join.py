@@ -336,7 +336,7 @@ def _join_leaves(left: Leaf, right: Leaf) -> Leaf:
     if left == right:
         return left
     kinds = kind_of(left), kind_of(right)
-    if kinds[0] != kinds[1] and _CLASSES.issuperset(kinds) and number_classes.are_apart():
+    if kinds[0] != kinds[1] and _CLASSES.issuperset(kinds) and number_classes.stay_apart():
         raise DisagreementError(f"one is {left}, the other {right}")
     if isinstance(left, Static) or isinstance(right, Static):
         if not all(isinstance(leaf, TensorType) or is_scalar(leaf) for leaf in (left, right)):

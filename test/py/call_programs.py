@@ -1,7 +1,10 @@
 """A seed -> a program that gives arguments, and is called, in the ways that Python has.
 
-python test/py/call_programs.py 17              one program: its text, and its outcome
-python test/py/call_programs.py 0 1000          some programs: how many ran, were refused, differ
+Functions, methods, classes and objects with parameters of all sorts are called by position, by name and with stars,
+kept in variables, and given to functions of the library.
+
+    python test/py/call_programs.py 17              one program: its text, and its outcome
+    python test/py/call_programs.py 0 1000          some programs: how many ran, were refused, differ
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ import re
 import sys
 from typing import Final
 
-from feature_pairs import IMPORTS, A, B, made, main
+from feature_pairs import IMPORTS, main, raises
 from feature_writer import Lines, indented
 
 HELPERS: Final = """
@@ -322,17 +325,6 @@ CALLS: Final = (
 GUARDS: Final = ("except TypeError:\n    t += 5", "except Exception:\n    t += 6")
 
 
-def _raises(body: Lines) -> bool:
-    """Whether some statements raise in plain Python for one of the examples."""
-    run = made(_text(body))
-    for a, b in zip(A, B, strict=True):
-        try:
-            run(a, b)
-        except Exception:  # noqa: BLE001  # whatever the program raises
-            return True
-    return False
-
-
 def _text(body: Lines) -> str:
     used = {name for line in body for name in re.findall(r"\w+", line)}
     begin = [line for name, text in BEGIN.items() if name in used for line in text.splitlines()]
@@ -357,7 +349,7 @@ def program(seed: int) -> str:
             lines = [f"r = [{call} for i in range(2)]", "t = (t * 3 + sum(r)) % 1009"]
         elif way < 0.6:
             lines = [f"t = (t * 3 + ({call} if b > 1 else {draw.choice(CALLS)})) % 1009"]
-        if _raises([*body, *lines]):  # a `try` without an exception is refused
+        if raises(_text([*body, *lines])):  # a `try` without an exception is refused
             lines = ["try:", *indented(lines), *draw.choice(GUARDS).splitlines()]
         body += lines
     return _text(body)

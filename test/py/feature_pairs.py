@@ -83,6 +83,17 @@ def made(text: str, **known: Any) -> Callable[..., Any]:
     return space["main"]  # type: ignore[no-any-return]
 
 
+def raises(text: str) -> bool:
+    """Whether a program raises in plain Python for one of the examples."""
+    run = made(text)
+    for a, b in zip(A, B, strict=True):
+        try:
+            run(a, b)
+        except Exception:  # noqa: BLE001  # whatever the program raises
+            return True
+    return False
+
+
 def right_or_refused(main: Callable[..., Any], numbers: Sequence[int]) -> hb.HloBatchError | None:
     """Fail unless each lane gives what Python gives for its number, or the program is refused at a place in it.
 

@@ -16,7 +16,7 @@ import sys
 from collections.abc import Mapping
 from typing import Final
 
-from feature_pairs import IMPORTS, A, B, made, main
+from feature_pairs import IMPORTS, main, raises
 from feature_writer import Lines, indented
 
 HELPERS: Final = """
@@ -524,16 +524,8 @@ def _join(draw: random.Random, name: str) -> tuple[Lines, bool]:
     return text.splitlines(), are_numbers
 
 
-def _raises(begin: Lines, body: Lines) -> bool:
-    """Whether some statements raise in plain Python for one of the examples."""
-    text = "\n".join([*IMPORTS, HELPERS, "def main(a, b):", *indented(["t = 0", *begin, *body, "return t"]), ""])
-    run = made(text)
-    for a, b in zip(A, B, strict=True):
-        try:
-            run(a, b)
-        except Exception:  # noqa: BLE001  # whatever the program raises
-            return True
-    return False
+def _text(body: Lines) -> str:
+    return "\n".join([*IMPORTS, HELPERS, "def main(a, b):", *indented(["t = 0", *body, "return t"]), ""])
 
 
 def program(seed: int) -> str:
@@ -552,11 +544,10 @@ def program(seed: int) -> str:
         text = draw.choice(table)
         lines = (text if table is STATEMENTS else f"r = {text}").splitlines()
         lines.append(f"t = (t * 3 + ({draw.choice(SHOWN)})) % 1009")
-        if draw.random() < 0.85 and _raises(begin, [*body, *lines]):  # a `try` without an exception is refused
+        if draw.random() < 0.85 and raises(_text([*begin, *body, *lines])):  # a `try` without an exception is refused
             lines = ["try:", *indented(lines), *draw.choice(GUARDS).splitlines()]
         body += lines
-    lines = ["t = 0", *begin, *body, "return t"]
-    return "\n".join([*IMPORTS, HELPERS, "def main(a, b):", *indented(lines), ""])
+    return _text([*begin, *body])
 
 
 if __name__ == "__main__":

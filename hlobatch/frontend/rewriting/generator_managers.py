@@ -30,7 +30,7 @@ from typing import Any, Final
 
 from hlobatch.frontend.nodes import located, walk, walk_all, with_fields
 from hlobatch.frontend.rewriting.other_names import with_names
-from hlobatch.frontend.scopes import local_names, own_parts, positional, read_names, stored_names
+from hlobatch.frontend.scopes import leave_the_loop, local_names, own_parts, positional, read_names, stored_names
 from hlobatch.frontend.syntax import assigned
 from hlobatch.ir.names import at_a_loop
 
@@ -202,18 +202,5 @@ def _filled(body: Sequence[ast.stmt], item: ast.withitem, inside: list[ast.stmt]
 
 def _are_left(body: Sequence[ast.stmt]) -> bool:
     """Whether statements may be left by ``return``, ``break`` or ``continue``."""
-    for statement in body:
-        for part in own_parts(statement):
-            if isinstance(part, ast.Return):
-                return True
-    return any(_breaks(statement) for statement in body)
-
-
-def _breaks(node: ast.AST) -> bool:
-    """Whether a node has a ``break`` or ``continue`` of a loop around it."""
-    if isinstance(node, (ast.Break, ast.Continue)):
-        return True
-    if isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.Lambda)):
-        return False
-    inside = node.orelse if isinstance(node, (ast.For, ast.While)) else ast.iter_child_nodes(node)
-    return any(map(_breaks, inside))
+    returns = any(isinstance(part, ast.Return) for statement in body for part in own_parts(statement))
+    return returns or leave_the_loop(body)
