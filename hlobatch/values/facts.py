@@ -183,8 +183,8 @@ class Turns:
 
 
 @dataclass(frozen=True, slots=True)
-class MayBeNone:
-    """The fact that a variable is None in some lanes and a value in others.
+class OfVariable:
+    """A fact about the values of a variable.
 
     Attributes:
         variable: Its name in the program, before live ranges are split.
@@ -198,20 +198,16 @@ class MayBeNone:
         return Site(self.variable, (), (0, 0, 0, 0))
 
 
-@dataclass(frozen=True, slots=True)
-class MayBeSeveral:
-    """The fact that a variable holds values of several kinds, such as a flag in some lanes and a number in others.
+class MayBeNone(OfVariable):
+    """The fact that a variable is None in some lanes and a value in others."""
 
-    Attributes:
-        variable: Its name in the program, before live ranges are split.
-    """
+    __slots__ = ()
 
-    variable: str
 
-    @property
-    def site(self) -> Site:
-        """The site of a fact about the whole variable."""
-        return Site(self.variable, (), (0, 0, 0, 0))
+class MayBeSeveral(OfVariable):
+    """The fact that a variable holds values of several kinds, such as a flag in some lanes and a number in others."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,26 +2,8 @@
 
 import numpy as np
 import pytest
-from feature_pairs import check
-from joined_programs import program
 
 import hlobatch as hb
-
-BY_DAY = range(6)
-BY_NIGHT = 1_500
-EACH = 50
-LEAST_THAT_RUN = 0.3
-"""Most questions make no sense for one of the types, and the program is refused where that is known."""
-
-
-def test_programs_of_joined_values():
-    check(BY_DAY, program, at_least=LEAST_THAT_RUN)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("first", range(0, BY_NIGHT, EACH))
-def test_many_programs_of_joined_values(first):
-    check(range(first, first + EACH), program, at_least=LEAST_THAT_RUN)
 
 
 def kind(x):
