@@ -119,10 +119,10 @@ class ConditionLowering:
         facts = self.function.callees.facts
         is_several = facts.has(MayBeSeveral) or facts.has(OfKinds)
         for value in node.values[:-1]:
-            own = value.id if is_several and isinstance(value, ast.Name) else result
-            if is_several and not isinstance(value, ast.Name):
-                own = self.function.temporary()
-            if not is_several or not isinstance(value, ast.Name):
+            if is_several and isinstance(value, ast.Name):
+                own = value.id
+            else:
+                own = self.function.temporary() if is_several else result
                 self.function.store(own, value, value)
             rest = self.function.blocks.name("and" if isinstance(node.op, ast.And) else "or")
             decides = self.function.blocks.name("decides") if is_several else done
