@@ -94,6 +94,29 @@ def raises(text: str) -> bool:
     return False
 
 
+def in_python(function: Callable[[int], Any], numbers: Sequence[int]) -> list[Any]:
+    """What plain Python gives for each number, or the class of the exception that it raises."""
+
+    def of(number: int) -> Any:
+        try:
+            return function(number)
+        except Exception as error:  # noqa: BLE001  # whatever it raises
+            return type(error)
+
+    return [of(number) for number in numbers]
+
+
+def in_lanes(function: Callable[[Any], Any], numbers: Sequence[int], **options: Any) -> list[Any]:
+    """What a batched function gives for each number, or the class of the exception that it raises."""
+    try:
+        return hb.batch(function, **options)(np.array(numbers, np.int32)).tolist()  # type: ignore[no-any-return]
+    except hb.LaneError as error:
+        found = [None] * len(numbers) if error.outputs is None else np.asarray(error.outputs).tolist()
+        for lane, raised in error.errors.items():
+            found[lane] = type(raised)
+        return found
+
+
 def right_or_refused(main: Callable[..., Any], numbers: Sequence[int]) -> hb.HloBatchError | None:
     """Fail unless each lane gives what Python gives for its number, or the program is refused at a place in it.
 

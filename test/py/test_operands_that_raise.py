@@ -2,9 +2,8 @@
 
 import re
 
-import numpy as np
 import pytest
-from feature_pairs import made
+from feature_pairs import in_lanes, in_python, made
 
 import hlobatch as hb
 
@@ -88,26 +87,15 @@ def grid():
                 yield pytest.param(place, raises, effect, marks=[] if is_quick else pytest.mark.slow)
 
 
-def outcome(function, number):
-    try:
-        return function(number)
-    except Exception as error:  # noqa: BLE001  # whatever it raises
-        return type(error)
-
-
 @pytest.mark.parametrize(("place", "raises", "effect"), [*grid()])
 def test_it_comes_first(place, raises, effect):
     main = program(place, raises, effect)
     refusal, got = None, []
     try:
-        got = hb.batch(main, max_steps=10_000)(np.array(NUMBERS, np.int32)).tolist()
-    except hb.LaneError as error:
-        got = [None] * len(NUMBERS) if error.outputs is None else np.asarray(error.outputs).tolist()
-        for lane, raised in error.errors.items():
-            got[lane] = type(raised)
+        got = in_lanes(main, NUMBERS, max_steps=10_000)
     except (hb.UnsupportedSyntaxError, hb.BatchTypeError) as error:
         refusal = error
     if refusal is None:
-        assert got == [outcome(main, number) for number in NUMBERS]
+        assert got == in_python(main, NUMBERS)
     else:
         assert refusal.location.file == main.__code__.co_filename
