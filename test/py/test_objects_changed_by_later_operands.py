@@ -96,6 +96,15 @@ def test_it_is_seen(place, value, change):
     right_or_refused(made(TEXT.replace("PLACE", statement)), NUMBERS)
 
 
+@pytest.mark.parametrize("value", ["xs", "call(lambda: xs)", "d.get(1, [0])", "xs if n > 2 else ys", "ys and xs"])
+def test_a_star_takes_the_items_before_later_operands(value):
+    """Whatever expression gives the container: its items are taken where the star stands."""
+    change = "(xs.append(n), d[1].append(4), 8)[2]"
+    statement = f"x = total([*({value}), {change}, *xs], len(d[1]))"
+    error = right_or_refused(made(TEXT.replace("PLACE", statement)), NUMBERS)
+    assert (error is not None) == (" and " in value)
+
+
 DEFAULTS = """
     t, xs, d, k = 0, [n, 2], {1: n}, n
     def put(v):

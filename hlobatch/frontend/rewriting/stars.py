@@ -18,7 +18,8 @@ from typing import Any, Final
 from hlobatch.frontend.nodes import located, walk, with_fields
 from hlobatch.frontend.scopes import with_parts
 
-_PLACES: Final = (ast.Name, ast.Attribute, ast.Subscript)
+_ITEMS_OF_ITS_OWN: Final = (ast.List, ast.Tuple, ast.Set, ast.ListComp, ast.SetComp, ast.Constant, ast.JoinedStr)
+"""Operands that give a container which no other expression can change, so that its items need not be copied."""
 _WITH_EFFECTS: Final = (ast.Call, ast.NamedExpr)
 
 
@@ -64,15 +65,22 @@ def _call(node: ast.Call, args: Sequence[ast.expr], keywords: Sequence[ast.keywo
 def _taken(part: ast.expr, later: Sequence[ast.expr]) -> ast.expr:
     """A starred operand, with a list of its items if one of the later operands may change them."""
     match part:
-        case ast.Starred(value) if isinstance(value, _PLACES) and _has_effect(later):
-            items = located(ast.List([located(ast.Starred(value, ast.Load()), part)], ast.Load()), part)
-            return located(ast.Starred(items, ast.Load()), part)
+        case ast.Starred(value) if not isinstance(value, _ITEMS_OF_ITS_OWN) and _has_effect(later):
+            return located(ast.Starred(_items(value), ast.Load()), part)
     return part
+
+
+def _items(value: ast.expr) -> ast.expr:
+    """A list of the items; of one of two containers, it is made where the container is chosen."""
+    match value:
+        case ast.IfExp(test, body, orelse):
+            return located(ast.IfExp(test, _items(body), _items(orelse)), value)
+    return located(ast.List([located(ast.Starred(value, ast.Load()), value)], ast.Load()), value)
 
 
 def _entries(value: ast.expr, later: Sequence[ast.expr]) -> ast.expr:
     """A dict behind two stars, or a copy of it if one of the later operands may change it."""
-    if isinstance(value, _PLACES) and _has_effect(later):
+    if not isinstance(value, (ast.Dict, ast.DictComp)) and _has_effect(later):
         return located(ast.Dict([None], [value]), value)
     return value
 
