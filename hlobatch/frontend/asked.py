@@ -23,6 +23,7 @@ from hlobatch.diagnostics import HloBatchError, Location
 from hlobatch.frontend.callees import Called, Callee, Callees
 from hlobatch.frontend.failures import Failures, Recorder, Relay
 from hlobatch.frontend.following import Calls
+from hlobatch.frontend.guesses import has_methods
 from hlobatch.frontend.live_items import attributes_assigned
 from hlobatch.frontend.nested import Template
 from hlobatch.frontend.source import Source
@@ -160,6 +161,10 @@ class Asking:
     def makes(self, kind: type) -> None:
         """Note that the program makes objects of a class."""
         self._ask(lambda callees: callees.makes(kind))
+
+    def has_methods(self, names: Sequence[str]) -> bool:
+        """Whether a class of the user's whose objects the program makes has one of these methods or properties."""
+        return self._ask(lambda callees: bool(callees.classes) and has_methods(callees.classes, names))
 
     @property
     def has_kinds(self) -> bool:

@@ -20,9 +20,9 @@ from hlobatch.analysis.overloads import Overloaded, of_statement
 from hlobatch.diagnostics import Note, UnsupportedSyntaxError
 from hlobatch.frontend import special_methods
 from hlobatch.frontend.failing_statements import FailingLowering
+from hlobatch.frontend.harm_of_code import may_raise
 from hlobatch.frontend.in_turn import kept_iterators, read_late, reads, used_up
 from hlobatch.frontend.in_turn.moments import effects_of
-from hlobatch.frontend.may_raise import may_raise
 from hlobatch.frontend.nodes import located
 from hlobatch.frontend.places import assignments, augmented, key_of, unpacked
 from hlobatch.frontend.scopes import places_in, root_of, target_names

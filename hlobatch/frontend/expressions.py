@@ -26,6 +26,7 @@ from hlobatch.frontend.changes import Change, is_change
 from hlobatch.frontend.conditions import ConditionLowering, called_on_each
 from hlobatch.frontend.differentiated import differentiates
 from hlobatch.frontend.following import Calls, called, is_generator
+from hlobatch.frontend.harm_of_code import may_raise
 from hlobatch.frontend.in_turn import kept_iterators, used_up
 from hlobatch.frontend.in_turn.comprehensions import listed, with_items
 from hlobatch.frontend.in_turn.lazy import LAZY, as_generator, one_by_one
@@ -33,7 +34,6 @@ from hlobatch.frontend.in_turn.moments import effects_of
 from hlobatch.frontend.in_turn.reductions import REDUCERS
 from hlobatch.frontend.in_turn.trace_time import TraceTimeLowering
 from hlobatch.frontend.library import changed_by, is_built_in
-from hlobatch.frontend.may_raise import may_raise
 from hlobatch.frontend.nested import unnamed_function
 from hlobatch.frontend.nodes import Tree, all_arguments, located, prefixes, walk, with_fields
 from hlobatch.frontend.operands import operands_of, with_operands

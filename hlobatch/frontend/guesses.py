@@ -18,7 +18,7 @@ import collections
 import functools
 import inspect
 import types
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -101,6 +101,31 @@ def method(kinds: Iterable[type], name: str) -> Calls | None:
     found = {id(one): one for kind in kinds if (one := inspect.getattr_static(kind, name, None)) is not None}
     functions = [one for one in found.values() if isinstance(one, types.FunctionType) and is_users(one)]
     return Calls(functions[0], "__self__") if len(found) == len(functions) == 1 else None
+
+
+ANY_SPECIAL: Final = "__*__"
+"""Stands for the names of all special methods, except those that only make an object."""
+_MAKING: Final = frozenset({"__init__", "__new__", "__post_init__", "__init_subclass__"})
+
+
+def has_methods(kinds: Iterable[type], names: Sequence[str]) -> bool:
+    """Whether one of the classes has, by one of the names, a function of the user's, or a property."""
+    return any(_is_own(one) for kind in kinds for name in names for one in _members(kind, name))
+
+
+def _members(kind: type, name: str) -> Iterator[Any]:
+    if name != ANY_SPECIAL:
+        yield inspect.getattr_static(kind, name, None)
+        return
+    for one in kind.__mro__:
+        yield from (member for n, member in vars(one).items() if n.startswith("__") and n not in _MAKING)
+
+
+def _is_own(member: Any) -> bool:
+    """Whether what a class has by a name is a function of the user's, or calls one when it is read."""
+    if isinstance(member, types.FunctionType):
+        return is_users(member)
+    return isinstance(member, (property, functools.cached_property))
 
 
 CONTAINERS: Final = frozenset(name for kind in (list, dict, set, collections.deque, str) for name in dir(kind))

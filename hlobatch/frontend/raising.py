@@ -26,15 +26,13 @@ from typing import Any, Final
 
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.callees import Callee
-from hlobatch.frontend.changes import READERS
 from hlobatch.frontend.expressions import ExpressionLowering, parameter_names
 from hlobatch.frontend.failures import AlwaysRaises, LooksAt, Raises, Recorder, Relay, Words
-from hlobatch.frontend.in_turn.moments import changes_around
-from hlobatch.frontend.may_raise import EVALUATED_LATER, operation_may_raise
-from hlobatch.frontend.nodes import all_arguments, located
+from hlobatch.frontend.harm_of_code import harm_of
+from hlobatch.frontend.nodes import Comprehension, all_arguments, located
 from hlobatch.frontend.operands import operands_of, with_operands
 from hlobatch.frontend.primitives import compile_primitive
-from hlobatch.frontend.scopes import TEMPORARY, read_names, root_of
+from hlobatch.frontend.scopes import TEMPORARY, read_names
 from hlobatch.frontend.syntax import assigned, helper, literal, load
 from hlobatch.ir.code import UNDEFINED
 from hlobatch.ir.failures import CAUGHT, RAISED
@@ -316,24 +314,15 @@ class RaisingLowering(ExpressionLowering):
 
     def _with_parts_that_may_raise(self, node: ast.expr) -> ast.expr:
         """Straight-line code in which variables stand for the parts that may raise, or change an object."""
-        if isinstance(node, EVALUATED_LATER):
+        if isinstance(node, (ast.Lambda, ast.GeneratorExp)):
             return node
-        if operation_may_raise(node, self) or (isinstance(node, ast.Call) and self._has_effect(node)):
+        harm = harm_of(node, self)
+        if harm.raises or harm.changes:
             return load(self.as_variable(node, node), node)
+        if isinstance(node, Comprehension):  # its parts are not evaluated once
+            return node
         parts = operands_of(node)
         return with_operands(node, {id(part): self._with_parts_that_may_raise(part) for part in parts})
-
-    def _has_effect(self, node: ast.Call) -> bool:
-        """Whether a call in straight-line code may change an object, also around an inner function that it calls."""
-        match node.func:
-            case ast.Call(ast.Name("__hb_closure"), [ast.Name(template), *_]):
-                return changes_around(self.constants[template])
-            case ast.Attribute(value, name) if name not in READERS:
-                root = root_of(value)
-                is_of_lanes = isinstance(root, ast.Name) and root.id in self.local
-            case function:
-                is_of_lanes = isinstance(function, ast.Name) and function.id in self.local
-        return is_of_lanes or self.changes(node)
 
     def _made_before(self, name: str) -> Any:
         """The class of the exceptions that are assigned to a variable; None if there are other values or classes."""

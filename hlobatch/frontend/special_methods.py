@@ -23,6 +23,7 @@ from hlobatch.frontend import builtins as batched_builtins
 from hlobatch.frontend import own_methods, python_numbers, sequences
 from hlobatch.frontend.calls import call
 from hlobatch.frontend.files import is_users
+from hlobatch.frontend.guesses import ANY_SPECIAL
 from hlobatch.frontend.items import item
 from hlobatch.frontend.members import NAMES, member
 from hlobatch.frontend.operators import BINARY, COMPARISONS, UNARY
@@ -33,6 +34,7 @@ from hlobatch.values.lane_failures import needed
 _EQ: Final = "__eq__"
 _NE: Final = "__ne__"
 _POW: Final = "pow"
+_REFLECTED: Final = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
 _BINARY: Final = {**BINARY, ast.Pow: _POW}
 
 
@@ -52,6 +54,46 @@ def operation(node: ast.AST) -> tuple[tuple[str, ...], str, Sequence[ast.expr]] 
         case ast.Attribute(value, name, ast.Load()):
             return (name,), f".{name}", (value,)
     return None
+
+
+_TRUTH: Final = ("__bool__", "__len__")
+_ITEMS: Final = ("__iter__", "__getitem__", "__next__", "__len__")
+_TEXTS: Final = ("__str__", "__repr__", "__format__")
+_KEYS: Final = ("__hash__", "__eq__")
+_CALLED: Final[dict[type[ast.AST], tuple[str, ...]]] = {
+    ast.BoolOp: _TRUTH,
+    ast.IfExp: _TRUTH,
+    ast.Starred: _ITEMS,
+    ast.ListComp: _ITEMS,
+    ast.Subscript: _ITEMS,
+    ast.SetComp: (*_ITEMS, *_KEYS),
+    ast.DictComp: (*_ITEMS, *_KEYS),
+    ast.Set: _KEYS,
+    ast.Dict: _KEYS,
+    ast.JoinedStr: _TEXTS,
+    ast.FormattedValue: _TEXTS,
+}
+"""The methods that Python may call for expressions that are no operators, attributes or calls."""
+_IN: Final = ("__contains__", "__iter__", "__getitem__", "__eq__")
+
+
+def methods_called(node: ast.expr) -> tuple[str, ...]:
+    """The methods of a class that Python may call for an expression, as ``guesses.has_methods`` takes them."""
+    match node:
+        case ast.Call(ast.Attribute(_, name)):
+            return (name, ANY_SPECIAL)
+        case ast.Attribute(_, name):
+            return (name, "__getattr__", "__getattribute__")
+        case ast.BinOp(_, op) if name := _BINARY.get(type(op)):
+            return (f"__{name}__", f"__r{name}__")
+        case ast.UnaryOp(op):
+            return (f"__{UNARY[type(op)]}__",) if type(op) in UNARY else _TRUTH
+        case ast.Compare(_, ops):
+            names = [name for op in ops if (name := COMPARISONS.get(type(op)))]
+            others = [] if len(names) == len(ops) else _IN
+            reflected = [f"__{_REFLECTED[name]}__" for name in names if name in _REFLECTED]
+            return (*(f"__{name}__" for name in names), *reflected, *others, *(_KEYS[1:] if "ne" in names else ()))
+    return _CALLED.get(type(node), (ANY_SPECIAL,))
 
 
 def augmented(node: ast.AugAssign) -> tuple[tuple[str, ...], str] | None:

@@ -99,3 +99,72 @@ def test_it_comes_first(place, raises, effect):
         assert got == in_python(main, NUMBERS)
     else:
         assert refusal.location.file == main.__code__.co_filename
+
+
+OTHERS = {
+    "a character": "len(chr(m - 1))",
+    "a shift": "1 << (m - 1)",
+    "a range": "len(range(0, 5, m - 1))",
+    "a slice": "len(ys[::m - 1])",
+    "an operator as a function": "operator.truediv(6, m - 1)",
+    "an item by a function": "operator.getitem(d, m)",
+    "a root": "math.isqrt(m - 1)",
+    "a property": "b.half",
+    "an addition of a class": "(b + m)",
+    "a negation of a class": "-b",
+    "the length of an object": "len(b)",
+    "the size of an object": "abs(b)",
+    "an item of an object": "b[m]",
+    "an object that is made": "Deep(m).n",
+    "a function": "look(d, m)",
+    "a comprehension": "len([d[v] for v in (m, 1)])",
+    "items of a generator expression": "sum(d[v] for v in (m, 1))",
+    "a function that is given": "sum(map(lambda v: d[v], [m, 1]))",
+    "a format": "len(f'{d[m]:>3}')",
+}
+"""Expressions that raise in ways that nothing but the closed list of harmless ones tells."""
+SOURCE = """import math, operator
+
+class Box:
+    def __init__(self, n): self.n, self.d = n, {1: n}
+    @property
+    def half(self): return 10 // (self.n - 1)
+    def __getitem__(self, k): return self.d[k]
+    def __add__(self, k): return self.d[k]
+    def __neg__(self): return 10 // (self.n - 1)
+    def __abs__(self): return 10 // (self.n - 1)
+    def __len__(self): return 10 // (self.n - 1) % 7
+
+class Deep:
+    def __init__(self, n): self.n = 10 // (n - 1)
+
+def look(d, k): return d[k]
+
+def main(n):
+    m, d, xs, ys, b, x, w = n + 0, {1: 2, 3: 0}, [n, 1], [1, 2], Box(n), 0, 0
+    def put(k):
+        if k >= 0: xs.append(k)
+        return len(xs)
+    def bad(k):
+        if k % 3 == 0: raise AssertionError(k)
+        return k
+    try:
+        PLACE
+    except (LookupError, ZeroDivisionError): w = 50
+    except (ValueError, OverflowError): w = 60
+    except AssertionError: w = 70
+    return w * 10000 + len(xs) * 1000 + sum(xs) * 10
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "place"),
+    [
+        pytest.param(i, place, marks=[] if i % 3 == j else pytest.mark.slow)
+        for i in range(len(OTHERS))
+        for j, place in enumerate(("x = (R, put(n))", "x = (R, bad(n))", "raise AssertionError(R)"))
+    ],
+)
+def test_whatever_may_raise_comes_first(number, place):
+    main = made(SOURCE.replace("PLACE", re.sub(r"\bR\b", [*OTHERS.values()][number], place)))
+    assert in_lanes(main, NUMBERS, max_steps=10_000) == in_python(main, NUMBERS)
