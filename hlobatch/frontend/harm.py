@@ -238,7 +238,9 @@ def _functions() -> Iterable[tuple[Any, Harm]]:
                     yield getattr(np, name, one), READS
 
 
-_LISTED: Final = {id(function): (function, harm) for function, harm in reversed([*_functions()])}
+_LISTED: Final[Mapping[int, tuple[Any, Harm]]] = {
+    id(function): (function, harm) for function, harm in reversed([*_functions()])
+}
 """The functions, by identity, since a value that is called may have an ``__eq__`` of its own."""
 
 
@@ -335,4 +337,4 @@ def _raises_for_nothing(node: ast.Call, static_value: Callable[[ast.expr], Any])
 
 
 def _is_positive(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and type(node.value) in (int, float) and node.value > 0
+    return isinstance(node, ast.Constant) and isinstance(node.value, (int, float)) and node.value > 0

@@ -19,6 +19,7 @@ from collections.abc import Hashable, Iterable
 from typing import Any, Final
 
 from hlobatch.diagnostics import HloBatchError
+from hlobatch.frontend.callees import static_value
 from hlobatch.frontend.following import Calls, called
 from hlobatch.frontend.harm import ANY, NONE, RAISES, READS, Harm, of_given, of_operation
 from hlobatch.frontend.nested import Template
@@ -104,10 +105,7 @@ def _of_function(source: Source, seen: tuple[Hashable, ...], new: frozenset[str]
     local = local_names(source.node)
 
     def value_of(node: ast.expr) -> Any:
-        if isinstance(node, ast.Name):
-            return MISSING if node.id in local else source.resolve(node.id)
-        value = value_of(node.value) if isinstance(node, ast.Attribute) else MISSING
-        return MISSING if value is MISSING else getattr(value, node.attr, MISSING)
+        return static_value(node, source, local)
 
     def of(part: ast.AST) -> Harm:
         match part:

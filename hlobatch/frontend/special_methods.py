@@ -84,12 +84,12 @@ def methods_called(node: ast.expr) -> tuple[str, ...]:
             return (name, ANY_SPECIAL)
         case ast.Attribute(_, name):
             return (name, "__getattr__", "__getattribute__")
-        case ast.BinOp(_, op) if name := _BINARY.get(type(op)):
-            return (f"__{name}__", f"__r{name}__")
+        case ast.BinOp(_, op):
+            return (f"__{_BINARY[type(op)]}__", f"__r{_BINARY[type(op)]}__")
         case ast.UnaryOp(op):
             return (f"__{UNARY[type(op)]}__",) if type(op) in UNARY else _TRUTH
         case ast.Compare(_, ops):
-            names = [name for op in ops if (name := COMPARISONS.get(type(op)))]
+            names = [COMPARISONS[type(op)] for op in ops if type(op) in COMPARISONS]
             others = [] if len(names) == len(ops) else _IN
             reflected = [f"__{_REFLECTED[name]}__" for name in names if name in _REFLECTED]
             return (*(f"__{name}__" for name in names), *reflected, *others, *(_KEYS[1:] if "ne" in names else ()))
