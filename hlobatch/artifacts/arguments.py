@@ -13,8 +13,8 @@ from hlobatch.artifacts.manifest import Manifest, is_wide
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.ir.physical import to_physical
 from hlobatch.ir.types import Leaf, Static, TensorType, Type
-from hlobatch.runtime.arguments import NUMBERS
 from hlobatch.typing import ArrayLike, Arrays
+from hlobatch.values.number_tables import NUMBERS
 from hlobatch.values.ragged import with_containers
 
 

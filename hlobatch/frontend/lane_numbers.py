@@ -20,6 +20,7 @@ from hlobatch.frontend.builtins import is_array, truth
 from hlobatch.ir.boxed import leaves_of, unboxed, with_boxes
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.types import Static
+from hlobatch.values import number_tables
 from hlobatch.values.held_classes import is_held
 from hlobatch.values.identity import is_one_of
 from hlobatch.values.lane_failures import fails, is_wanted
@@ -29,7 +30,7 @@ from hlobatch.values.optional import any_optional, as_optional, optional
 from hlobatch.values.texts import is_lane_text
 from hlobatch.values.whole_numbers import default, is_small
 
-NUMBERS: Final = (bool, int, float, complex, np.generic)
+NUMBERS: Final = (*number_tables.NUMBERS, np.generic)
 
 
 def as_float(value: Any) -> Any:

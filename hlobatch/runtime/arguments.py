@@ -27,13 +27,12 @@ from hlobatch.ir.physical import rebuild, to_physical
 from hlobatch.ir.types import Leaf, Static, TensorType, Type, grouped
 from hlobatch.strategy.options import Options
 from hlobatch.values.leaf_types import KINDS_OF_NUMBERS, widened_leaf
+from hlobatch.values.number_tables import NUMBERS
 from hlobatch.values.ragged import is_ragged, with_containers
 from hlobatch.values.type_join import MisfitError, check_number
 
 OPTIONS: Final = frozenset({"in_axes", "static_argnames", "checked", *(field.name for field in fields(Options))})
 """Names of options of ``hb.batch``, which a user may expect to be options of a call."""
-NUMBERS: Final = (bool, int, float, complex)
-"""Python's types of numbers."""
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,11 @@ import numpy as np
 
 from hlobatch._jax import abstract, is_key, tracing_context, words_of
 from hlobatch.ir.types import metadata_of
-from hlobatch.runtime.arguments import NUMBERS, number_array
+from hlobatch.runtime.arguments import number_array
 from hlobatch.runtime.kinds_of_calls import Args, Kwargs
 from hlobatch.runtime.places import has_several_devices
 from hlobatch.typing import Arrays
+from hlobatch.values.number_tables import NUMBERS
 from hlobatch.values.type_join import MisfitError
 
 _AROUND: Final = 3

@@ -21,12 +21,13 @@ from typing import Any, NamedTuple
 import jax
 
 from hlobatch._jax import abstract, is_key, tracing_context, words_of
-from hlobatch.runtime.arguments import NUMBERS, Binder, Call
+from hlobatch.runtime.arguments import Binder, Call
 from hlobatch.runtime.call_keys import are_compared_by_jax, key_of
 from hlobatch.runtime.execute import prepared
 from hlobatch.runtime.kinds_of_calls import UNKNOWN, Args, Kind, Kwargs, OtherTypesError, Prepared, unknown
 from hlobatch.runtime.plan import Plan
 from hlobatch.typing import Arrays
+from hlobatch.values.number_tables import NUMBERS
 
 
 class Known(NamedTuple):

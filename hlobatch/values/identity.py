@@ -34,6 +34,7 @@ from hlobatch.scoped import having
 from hlobatch.values.boxes import attributes_of, is_boxable
 from hlobatch.values.held_classes import is_held
 from hlobatch.values.kinds import Kinds
+from hlobatch.values.number_tables import NUMBERS
 
 Path = tuple[int, ...]
 """Child positions on the way from a value to a part of it."""
@@ -170,7 +171,7 @@ class Identity:
 
 
 NOTHING: Final = Identity()
-_NUMBERS: Final = frozenset({bool, int, float, complex})
+_NUMBERS: Final = frozenset(NUMBERS)
 _LEAVES: Final = (jax.Array, np.ndarray, int, float, str)
 """Types without parts that operands have most often."""
 

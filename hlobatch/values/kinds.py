@@ -31,9 +31,9 @@ from hlobatch.ir.reference import Nothing
 from hlobatch.ir.types import Static, TensorType, is_leaf, number_kind
 from hlobatch.ir.value import Collection
 from hlobatch.scoped import having
-from hlobatch.typing import DType
 from hlobatch.values.boxes import attributes_of, is_boxable
 from hlobatch.values.facts import Learned, of_code
+from hlobatch.values.number_tables import NUMBERS, class_of
 
 Step = tuple[str, Any]
 """A step to a part of a value: ``("[]", key)`` or ``(".", name)``."""
@@ -148,7 +148,7 @@ def kind_of(part: Any) -> Any:
     if isinstance(part, Boxed):
         return part.cls
     if isinstance(part, TensorType):
-        return "array" if part.shape or part.is_key else _class_of(part.dtype)
+        return "array" if part.shape or part.is_key else class_of(part.dtype)
     if isinstance(part, Static) and (kind := number_kind(part.value)) is not None:
         return kind
     if isinstance(part, (Static, Choice)):
@@ -166,14 +166,6 @@ def _kind_of_objects(objects: Sequence[Any]) -> Any:
     return None if any(is_boxable(one) or isinstance(one, (list, dict, set)) for one in objects) else "object"
 
 
-def _class_of(dtype: DType) -> Any:
-    """Python's class of the numbers of a dtype."""
-    return next(own for own, numbers in _NUMBERS_OF.items() if jnp.issubdtype(dtype, numbers))
-
-
-_NUMBERS_OF: Final = {bool: np.bool_, int: np.integer, float: np.floating, complex: np.complexfloating}
-
-
 def kind_of_value(part: Any) -> Any:
     """The kind of a part of a value, or of a type, as ``kind_of``."""
     if isinstance(part, (Boxed, TensorType, Static, Choice, Collection, tuple)):
@@ -181,8 +173,8 @@ def kind_of_value(part: Any) -> Any:
     if is_boxable(part) or isinstance(part, (list, dict)):
         return type(part)
     if isinstance(part, (jax.Array, np.ndarray, np.generic)):
-        return "array" if np.ndim(part) or is_key(part) else _class_of(part.dtype)
-    number = next((own for own in _NUMBERS_OF if isinstance(part, own)), None)  # of JAX's own classes, too
+        return "array" if np.ndim(part) or is_key(part) else class_of(part.dtype)
+    number = next((own for own in NUMBERS if isinstance(part, own)), None)  # of JAX's own classes, too
     return _kind_of_objects([part]) if number is None else number
 
 

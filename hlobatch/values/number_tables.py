@@ -16,10 +16,18 @@ import numpy as np
 
 from hlobatch._jax import weakly
 from hlobatch.diagnostics import BatchTypeError
+from hlobatch.typing import DType
 from hlobatch.values.whole_numbers import default, fits, holding_all
 
-NUMBERS: Final = (bool, int, float, complex)
+_DTYPES_OF: Final = {bool: np.bool_, int: np.integer, float: np.floating, complex: np.complexfloating}
+"""Python's classes of numbers, the narrowest first, each with the NumPy class of the dtypes of its numbers."""
+NUMBERS: Final = tuple(_DTYPES_OF)
 """Python's classes of numbers, the narrowest first."""
+
+
+def class_of(dtype: DType) -> type:
+    """Python's class of the numbers of a dtype, which may have any number of bits."""
+    return next(own for own, dtypes in _DTYPES_OF.items() if jnp.issubdtype(dtype, dtypes))
 
 
 def is_integer(value: Any) -> bool:

@@ -26,15 +26,12 @@ from hlobatch.ir.patterns import INSIDE, are_alike, parts_of, remade
 from hlobatch.ir.reference import Reference, is_reference
 from hlobatch.ir.types import Leaf, Static, TensorType, Type, is_leaf
 from hlobatch.ir.value import is_value
-from hlobatch.typing import DType
 from hlobatch.values import number_classes, whole_numbers
 from hlobatch.values.kinds import Kinds, kind_of
 from hlobatch.values.leaf_types import is_scalar, widened_leaf
-from hlobatch.values.number_tables import NUMBERS
+from hlobatch.values.number_tables import NUMBERS, class_of
 from hlobatch.values.one_of import OneOf
 
-_KINDS: Final = (np.bool_, np.integer, np.floating, np.complexfloating)
-"""Kinds of dtypes. A Python number adopts a dtype of its own kind or a later one, of any number of bits."""
 _CLASSES: Final = frozenset(NUMBERS)
 _JOINING: Final = (Reference, OneOf, Maybe)
 """The kinds of value that are joins of other kinds, in the order in which they are tried: None beside an object is one
@@ -391,9 +388,5 @@ def adopts(weak: TensorType, strong: TensorType) -> bool:
     """Whether a Python number takes exactly the dtype of the other type when the two meet in JAX."""
     if weak.is_key or strong.is_key or bool in (weak.dtype, strong.dtype):
         return False
-    return _kind(weak.dtype) <= _kind(strong.dtype)
-
-
-def _kind(dtype: DType) -> int:
-    """The position in ``_KINDS``; ``jax.dtypes.result_type`` knows the weakness of values, but not of types."""
-    return next(i for i, kind in enumerate(_KINDS) if jnp.issubdtype(dtype, kind))
+    # `jax.dtypes.result_type` knows the weakness of values, but not of types.
+    return NUMBERS.index(class_of(weak.dtype)) <= NUMBERS.index(class_of(strong.dtype))
