@@ -65,7 +65,7 @@ def disagreement(
         )
         endless.is_of_references = True
         return endless
-    where, other = others[0]
+    where, other = (*others, *origins)[0]  # each may have a join with the new one that all have not
     error = BatchTypeError(
         f"{what} have types that disagree between two paths: {reason}",
         location,

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import contextvars
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Final, NoReturn
@@ -31,6 +31,7 @@ from hlobatch.ir.reference import Nothing
 from hlobatch.ir.types import Static, TensorType, is_leaf, number_kind
 from hlobatch.ir.value import Collection
 from hlobatch.scoped import having
+from hlobatch.values import number_classes
 from hlobatch.values.boxes import attributes_of, is_boxable
 from hlobatch.values.facts import Learned, of_code
 from hlobatch.values.number_tables import NUMBERS, class_of
@@ -89,20 +90,31 @@ class Kinds(Carrier):
     def hb_of_several(cls, left: Any, right: Any, join: Callable[[Any, Any], Any], held: Callable[[Any], Any]) -> Any:
         """The join of two types of several kinds, as ``hb_join``, also if none is an object of the user's."""
         sides, found = (left, right), dict[Any, Any]()
+        is_whole = any(isinstance(side, cls) for side in sides)  # else two that have no other join
         for part in (part for side in sides for part in (side.hb_parts if isinstance(side, cls) else (side,))):
             if (kind := kind_of(part)) is None:
                 return NotImplemented
-            found[kind] = join(found[kind], part) if kind in found else part
+            known = _held_as(kind, found) if is_whole else kind
+            if known != kind and number_classes.stay_apart():
+                known = kind
+            joined = join(found[known], part) if known in found else part
+            if known not in found or isinstance(joined, cls):  # numbers of two dtypes that do not adopt each other's
+                found[kind] = part
+            else:
+                found = _with_joined(found, known, joined)
+        if len(found) == 1:  # of numbers whose classes do not count
+            return next(iter(found.values()))
         held(list(found.values()))
         return cls(TensorType(np.dtype(np.int32)), tuple(found.values()), tuple(found))
 
     def hb_hold(self, value: Any, hold: Callable[[Any, Any], Any]) -> Any:
         own = self.hb_kinds
         given = value.hb_parts if isinstance(value, Kinds) else (value,)
-        places = [own.index(kind_of_value(part)) for part in given]
+        places = [own.index(_held_as(kind_of_value(part), own)) for part in given]
         parts = [jax.tree.map(lambda leaf: leaf.blank, part, is_leaf=is_leaf) for part in self.hb_parts]
-        for place, part in zip(places, given, strict=True):
-            parts[place] = hold(self.hb_parts[place], part)
+        for index, (place, part) in enumerate(zip(places, given, strict=True)):
+            new = hold(self.hb_parts[place], part)  # where it is a number, another one may be in its place
+            parts[place] = jnp.where(value.hb_tag == index, new, parts[place]) if place in places[:index] else new
         tag = (
             jnp.asarray(np.array(places, np.int32))[value.hb_tag] if isinstance(value, Kinds) else jnp.int32(places[0])
         )
@@ -164,6 +176,29 @@ def _kind_of_objects(objects: Sequence[Any]) -> Any:
     """The kind of objects that are the same for all lanes."""
     # an object from outside of the function would become one of the program's
     return None if any(is_boxable(one) or isinstance(one, (list, dict, set)) for one in objects) else "object"
+
+
+def _held_as(kind: Any, kinds: Mapping[Any, Any] | Sequence[Any]) -> Any:
+    """The one of some kinds as which a part of a kind is held: of a number, another kind of number if it is none.
+
+    Integers and floats are one unless their classes count (``number_classes.py``). So they are one beside a text or a
+    flag, too, and the join of an integer, a float and a flag does not depend on their order.
+    """
+    others = _ONE_KIND.intersection(kinds) if kind in _ONE_KIND and kind not in kinds else ()
+    return next(iter(others), kind)
+
+
+def _with_joined(found: Mapping[Any, Any], known: Any, joined: Any) -> dict[Any, Any]:
+    """Parts of a type by their kinds, with a wider part in the place of another one.
+
+    The order stays, so that the join of a type with a part of it is the type.
+    """
+    return {
+        kind_of(joined) if kind == known else kind: joined if kind == known else part for kind, part in found.items()
+    }
+
+
+_ONE_KIND: Final = frozenset(NUMBERS) - {bool}
 
 
 def kind_of_value(part: Any) -> Any:
@@ -271,7 +306,7 @@ def named(value: Kinds) -> str:
 def _named(part: Any) -> str:
     if isinstance(part, Nothing):
         return "None"
-    return "a number" if is_tracer(part) else f"a {type(part).__name__}"
+    return "a number" if is_tracer(part) else f"a {getattr(part, 'python', type(part)).__name__}"
 
 
 def _way_to(value: Any, part: Kinds, way: Way = ()) -> Way | None:
