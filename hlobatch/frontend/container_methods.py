@@ -17,19 +17,20 @@ from typing import Any, Final
 import jax.numpy as jnp
 
 from hlobatch.diagnostics import BatchTypeError
-from hlobatch.frontend.builtins import logical_not, truth
+from hlobatch.frontend.builtins import is_array, logical_not, truth
 from hlobatch.frontend.items import check_key, gathered, place_of_key
 from hlobatch.frontend.lane_numbers import as_int, differs, select
 from hlobatch.frontend.meaning import Function
 from hlobatch.frontend.own_methods import own_method, own_method_error
-from hlobatch.frontend.sequences import alike_numbers, either, equal
+from hlobatch.frontend.python_numbers import type_of
+from hlobatch.frontend.sequences import alike_numbers, either, same
 from hlobatch.frontend.sorting import sorted_by
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.value import Collection
 from hlobatch.values.growing_tables import GrowingSet
 from hlobatch.values.identity import places_of
-from hlobatch.values.lane_failures import fails
+from hlobatch.values.lane_failures import fails, needed
 from hlobatch.values.one_of import OneOf, each, for_each
 from hlobatch.values.optional import is_several
 from hlobatch.values.own_containers import content
@@ -59,7 +60,7 @@ def index(items: Sequence[Any], value: Any, /) -> Any:
     if (alike := alike_numbers(items, value)) is not None:
         fails(ValueError, "the value is not in the sequence", logical_not(jnp.any(alike)))
         return as_int(jnp.argmax(alike))
-    found = [equal(item, value) for item in items]
+    found = [same(item, value) for item in items]
     fails(ValueError, "the value is not in the sequence", logical_not(either(found)))
     place: Any = len(items) - 1
     for i in reversed(range(len(items) - 1)):
@@ -71,7 +72,7 @@ def count(items: Sequence[Any], value: Any, /) -> Any:
     """The number of items that equal a value."""
     if (alike := alike_numbers(items, value)) is not None:
         return as_int(jnp.sum(alike))
-    return sum(as_int(equal(other, value)) for other in items)
+    return sum(as_int(same(other, value)) for other in items)
 
 
 def check_filled(container: Any, method: str) -> int:
@@ -95,7 +96,12 @@ def check_filled(container: Any, method: str) -> int:
 
 def take_out(container: Any, key: Any) -> None:
     """``del container[key]``."""
+    needed(container, TypeError, "'NoneType' object doesn't support item deletion")
     container = content(container, "__delitem__")
+    if not hasattr(getattr(container, "python", container), "__delitem__") and not (
+        is_array(container) and container.ndim
+    ):
+        raise TypeError(f"{type_of(container).__name__!r} object doesn't support item deletion")
     parts = (key.start, key.stop, key.step) if isinstance(key, slice) else key
     if type(container) is list and differs(parts):
         error = BatchTypeError(

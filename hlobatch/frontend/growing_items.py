@@ -17,6 +17,7 @@ from typing import Any, Final, TypeVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from hlobatch._jax import is_tracer, weakly
 from hlobatch.analysis.tracing import is_one_lane
@@ -38,9 +39,11 @@ from hlobatch.values.growing_lists import GrowingDeque, GrowingList, Most
 from hlobatch.values.growing_tables import GrowingCounter, GrowingDefaults, GrowingDict, GrowingOrdered, GrowingSet
 from hlobatch.values.growing_tuples import GrowingTuple, tuple_of
 from hlobatch.values.identity import places_of
+from hlobatch.values.kinds import kind_of_value
 from hlobatch.values.lane_arrays import LaneArray, worst
 from hlobatch.values.lane_failures import fails, needed
 from hlobatch.values.one_of import ranked
+from hlobatch.values.own_containers import has_content, python_class
 from hlobatch.values.tables import Table
 from hlobatch.values.texts import LaneText
 from hlobatch.values.whole_numbers import default as default_dtype
@@ -103,8 +106,7 @@ def tupled(are_starred: Sequence[bool], *parts: Any) -> Any:
 
 def listed(are_starred: Sequence[bool], *parts: Any) -> Any:
     """``[*a, b]``; ``are_starred`` says which parts have a star."""
-    pairs = zip(parts, are_starred, strict=True)
-    parts = tuple(as_list(part) if starred and isinstance(part, Collection) else part for part, starred in pairs)
+    parts = tuple(_opened(part) if starred else part for part, starred in zip(parts, are_starred, strict=True))
     if not any(isinstance(part, GrowingList) for part, starred in zip(parts, are_starred, strict=True) if starred):
         pairs = zip(parts, are_starred, strict=True)
         return [value for part, starred in pairs for value in (part if starred else [part])]
@@ -117,6 +119,11 @@ def listed(are_starred: Sequence[bool], *parts: Any) -> Any:
         else:
             new.append(part)
     return new
+
+
+def _opened(part: Any) -> Any:
+    """The iterable of ``*part`` in a display."""
+    return as_list(part) if isinstance(in_known_order(part), Collection) else part
 
 
 def as_list(iterable: Any = (), /) -> Any:
@@ -235,7 +242,7 @@ def starred_set(are_starred: Sequence[bool], *parts: Any) -> Any:
     """``{*a, b}``; ``are_starred`` says which parts have a star."""
     found: Any = set()
     for part, starred in zip(parts, are_starred, strict=True):
-        members = as_set(part if starred else [part])
+        members = as_set(in_known_order(part) if starred else [part])
         found = members | found if isinstance(members, GrowingSet) else found | members
     return found
 
@@ -254,11 +261,24 @@ def displayed_dict(*parts: Any) -> Any:
     pairs = list(zip(parts[::2], parts[1::2], strict=True))
     if not any(key is UNPACKED for key, _ in pairs):
         return as_dict(pairs) if differs([key for key, _ in pairs]) else dict(pairs)
+    for key, value in pairs:
+        if key is UNPACKED:
+            _check_mapping(value)
     grows = any(isinstance(value, Growing) if key is UNPACKED else differs(key) for key, value in pairs)
     new: Any = GrowingDict() if grows else {}
     for key, value in pairs:
         new.update(value if key is UNPACKED else {key: value} if not grows else [(key, value)])
     return new
+
+
+def _check_mapping(value: Any) -> None:
+    """Raise Python's error for ``**value`` in a display; ``update`` takes the items of any iterable, too."""
+    needed(value, TypeError, "'NoneType' object is not a mapping")
+    is_number = is_array(value) and not value.ndim
+    kind = python_class(type(value)) if has_content(value) else getattr(value, "python", type(value))
+    kind = kind_of_value(value) if is_number else np.ndarray if is_array(value) else kind
+    if not hasattr(kind, "keys"):
+        raise TypeError(f"{kind.__name__!r} object is not a mapping")
 
 
 def unpacked(value: Any, star: int | None, count: int) -> Any:
@@ -382,6 +402,7 @@ def extreme(name: str, items: Growing, key: Callable[[Any], Any] | None, default
 
 def first_item(items: Any, *default: Any) -> Any:
     """``next(iter(items), default)``."""
+    in_known_order(items)
     if isinstance(items, Choice):
         items = as_list(items)
     if isinstance(items, tuple(KINDS)) and not items and not default:  # before it is known what is put into it
@@ -391,7 +412,7 @@ def first_item(items: Any, *default: Any) -> Any:
         error.about = places_of(items) or type(items)
         raise error
     if not isinstance(items, Collection):
-        return next(iter(in_known_order(items)), *default)
+        return next(iter(items), *default)
     if not isinstance(items, Growing):
         items = items.in_order()
     if isinstance(items, GrowingSet):

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hlobatch.diagnostics import BatchTypeError
+from hlobatch.frontend.dict_order import in_known_order
 from hlobatch.frontend.growing_items import as_list, listed
 from hlobatch.ir.value import Collection
 
@@ -37,7 +38,7 @@ class Several:
 
 def spread(items: Any, /) -> Any:
     """The arguments that ``*items`` gives."""
-    return (Several(as_list(items)),) if isinstance(items, Collection) else items
+    return (Several(as_list(items)),) if isinstance(in_known_order(items), Collection) else items
 
 
 def is_spread(args: Sequence[Any]) -> bool:

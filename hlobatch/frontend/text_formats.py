@@ -79,7 +79,7 @@ def formatted(value: Any, conversion: str = "", spec: Any = "") -> Any:
     if lane_failures.leaves_out_texts():
         return str(lane_failures.LEFT_OUT)
     if is_several(value):
-        return each(value, lambda one: formatted(one, conversion, spec))
+        return for_each(lambda one: formatted(one, conversion, spec), value)
     if isinstance(value, LaneText) and conversion in ("", "s"):
         return _of_text(value, spec)
     if not is_tracer(value) or value.shape != () or jnp.issubdtype(value.dtype, jax.dtypes.extended):
@@ -212,7 +212,7 @@ def _by_percent(found: re.Match[str], value: Any) -> Any:
     if is_made_of_known(value):
         return found.group() % (value,)
     if is_several(value):
-        return each(value, partial(_by_percent, found))
+        return for_each(partial(_by_percent, found), value)
     flags, kind = found["flags"], found["kind"]
     is_number = kind not in "cs"
     if is_number and not (is_tracer(value) and value.shape == ()):

@@ -20,6 +20,7 @@ from typing import Any, ClassVar, Self
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from hlobatch._jax import is_tracer
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
@@ -28,6 +29,7 @@ from hlobatch.ir.value import Collection
 from hlobatch.values import rows
 from hlobatch.values.containers import SIZE, capacity
 from hlobatch.values.identity import holds, is_one_of
+from hlobatch.values.kinds import kind_of_value
 from hlobatch.values.lane_failures import fails
 from hlobatch.values.one_of import held, ranked
 from hlobatch.values.rings import Ring
@@ -234,6 +236,7 @@ class GrowingList(Ring):
         return self
 
     def __add__(self, values: Any) -> GrowingList:
+        self._check_kind(values)
         new = self.copy()
         new.extend(values)
         return new
@@ -250,9 +253,30 @@ class GrowingList(Ring):
         return self
 
     def __radd__(self, values: Any) -> GrowingList:
+        self._check_kind(values)
         new = type(self).of(values)
         new.extend(self)
         return new
+
+    def _check_kind(self, other: Any) -> None:
+        """Refuse the other operand of `+`, which joins containers of one kind alone.
+
+        Raises:
+            BatchTypeError: It is a tuple, and the list may stand for one, as the list of all arguments does that a
+                function is given by `*`; or it is an array, with which NumPy adds item by item.
+            TypeError: Python raises it.
+        """
+        kind = getattr(other, "python", type(other))
+        if issubclass(kind, self.python):
+            return
+        is_array = isinstance(other, (jax.Array, np.ndarray))
+        if kind is tuple or (is_array and other.ndim):
+            raise BatchTypeError(
+                f"`+` joins a {self.name} of the lane's length and {'an array' if is_array else 'a tuple'}",
+                help="write `[*a, *b]` for the items of both; a `for` for the sums of items.",
+            )
+        kind = kind_of_value(other) if is_array else kind
+        raise TypeError(f'can only concatenate {self.name} (not "{kind.__name__}") to {self.name}')
 
     def _repeated(self, times: Any) -> None:
         """Repeat the items ``times`` times."""

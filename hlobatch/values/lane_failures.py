@@ -467,8 +467,13 @@ def is_of_raise(error: BaseException) -> bool:
 
 def is_pythons(error: Exception) -> bool:
     """Whether an exception is Python's own and no array is among its arguments, so that a lane can raise it."""
-    is_ours = is_of_tracing(error) or isinstance(error, SurelyFails)
+    is_ours = is_of_tracing(error) or isinstance(error, SurelyFails) or _is_of_own_attribute(error)
     return not is_ours and not any(isinstance(part, jax.Array) for part in jax.tree.leaves(error.args))
+
+
+def _is_of_own_attribute(error: Exception) -> bool:
+    """Whether a fault of this package, which asks a value for an attribute of its own, raised an exception."""
+    return isinstance(error, AttributeError) and str(error.name).startswith("hb_")
 
 
 _OF_TRACING: Final = (HloBatchError, Learned, NotYet, jax.errors.JAXTypeError, jax.errors.JAXIndexError, RecursionError)

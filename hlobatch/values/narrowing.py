@@ -14,7 +14,8 @@ from typing import Any
 
 from hlobatch.values import identity
 from hlobatch.values.kinds import Kinds, Way, asked, kind_of_value
-from hlobatch.values.optional import as_optional, optional
+from hlobatch.values.one_of import maybe
+from hlobatch.values.optional import optional
 
 
 def is_of_kind(root: Any, way: Way, kinds: tuple[Any, ...], number: int) -> Any:
@@ -52,7 +53,7 @@ def of_kind(root: Any, way: Way, kinds: tuple[Any, ...], number: int) -> Any:
         asked(value)
     kind = value.hb_kinds.index(kinds[number]) if kinds[number] in value.hb_kinds else 0  # no lane gets here
     part, known = value.hb_parts[kind], optional(value)
-    return _with_part(root, way, part if known is None else as_optional(known.is_there, part))
+    return _with_part(root, way, part if known is None else maybe(known.is_there, part))
 
 
 def _part(value: Any, way: Way) -> Any:

@@ -265,7 +265,7 @@ def _or_none(values: Sequence[Any], index: Any) -> Any:
 
 def maybe(is_there: Any, value: Any) -> Any:
     """A newly made value, such as an item taken from a row, that is None in lanes where ``is_there`` does not hold."""
-    if isinstance(value, Choice):
+    if _is_object(value) and kind_of_value(value) == "object":
         return choice_of([None, value], jnp.asarray(is_there, jnp.int32))
     return as_optional(is_there, value)
 
@@ -454,14 +454,19 @@ class Rows:
 
     @classmethod
     def of(cls, choice: Choice) -> Rows:
-        """The items of the objects of a choice.
+        """The items of the objects of a choice; the lanes fail whose object has none.
 
         Raises:
             BatchTypeError: There are too many, or they have no end.
+            TypeError: None of the objects has items.
         """
         items = list[list[Any]]()
-        for one in choice.hb_objects:
-            items.append([value for value, _ in zip(one, range(MOST_ITEMS + 1), strict=False)])
+        has_items = any(hasattr(one, "__iter__") for one in choice.hb_objects)
+        for lanes, one in choice.hb_alternatives:
+            if has_items and not hasattr(one, "__iter__"):
+                fails(TypeError, f"{type(one).__name__!r} object is not iterable", lanes)
+            known = one if hasattr(one, "__iter__") or not has_items else ()
+            items.append([value for value, _ in zip(known, range(MOST_ITEMS + 1), strict=False)])
         if sum(map(len, items)) > MOST_ITEMS:
             raise BatchTypeError(
                 f"one of several objects is gone over that have more than {MOST_ITEMS} items together, or no end",

@@ -306,7 +306,8 @@ class TextMethods(Letters):
         if isinstance(texts, Choice) and all(type(one) is str for one in texts.hb_objects):
             texts = jax.vmap(type(self).of)(texts)
         if not isinstance(texts, type(self)):
-            raise TypeError("sequence item 0: expected str instance, another found")
+            fails(TypeError, "sequence item 0: expected str instance, another found", items.size > 0)
+            return type(self).of("")
         codes, sizes = items.arranged(texts.codes), jnp.where(items.in_use(), items.arranged(texts.size), 0)
         count, width = codes.shape
         between = jnp.where((jnp.arange(count) > 0) & items.in_use(), self.size, 0)
