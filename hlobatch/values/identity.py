@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import collections
 import contextvars
+import gc
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -172,6 +173,7 @@ class Identity:
 
 NOTHING: Final = Identity()
 _NUMBERS: Final = frozenset(NUMBERS)
+_VIEWS: Final = (type({}.keys()), type({}.values()), type({}.items()))
 _LEAVES: Final = (jax.Array, np.ndarray, int, float, str)
 """Types without parts that operands have most often."""
 
@@ -418,6 +420,9 @@ def mutable_parts(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
         return
     if is_value(value) and value.hb_inside is not value:
         yield from mutable_parts(value.hb_inside, path)
+        return
+    if isinstance(value, _VIEWS):  # it shows what the dict holds when it is read
+        yield path, gc.get_referents(value)[0]
         return
     if isinstance(value, (jax.Array, np.ndarray)):
         if value.ndim:
