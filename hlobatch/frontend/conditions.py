@@ -19,7 +19,7 @@ from typing import cast
 
 from hlobatch.frontend.nodes import Tree, located
 from hlobatch.frontend.scopes import TEMPORARY, root_of
-from hlobatch.frontend.syntax import helper, literal, load
+from hlobatch.frontend.syntax import helper, is_none, literal, load
 from hlobatch.frontend.whole_function import WholeLowering
 from hlobatch.ir.ops import PrimOp
 from hlobatch.values.facts import MayBeNone, MayBeSeveral
@@ -212,8 +212,7 @@ class ConditionLowering:
         asked = read if is_known else helper("__hb_asked", [read, *unknown], test)
         if read is test:
             return _Asked(name, part, asked, True, is_known)
-        is_none = helper("__hb_is_none", [asked], test)
-        condition = helper("__hb_not", [is_none], test) if if_true else is_none
+        condition = is_none(test.ops[0], asked, test)
         return _Asked(name, part, condition, if_true, is_known)
 
 

@@ -36,7 +36,7 @@ from hlobatch.frontend.nodes import Comprehension, located, with_fields, with_it
 from hlobatch.frontend.operators import BINARY, COMPARISONS, UNARY
 from hlobatch.frontend.scopes import HELPER, target_names, with_parts
 from hlobatch.frontend.source import MISSING, Source
-from hlobatch.frontend.syntax import helper, literal, load
+from hlobatch.frontend.syntax import helper, is_none, literal, load
 
 _COMPARISONS: Final[dict[type[ast.cmpop], str]] = {
     **COMPARISONS,
@@ -155,8 +155,7 @@ class Meanings:
         node = self._with_method(node)
         match node:
             case ast.Compare(left, [ast.Is() | ast.IsNot() | ast.Eq() | ast.NotEq() as operator], [ast.Constant(None)]):
-                is_none = helper("__hb_is_none", [left], node)
-                return is_none if isinstance(operator, (ast.Is, ast.Eq)) else helper("__hb_not", [is_none], node)
+                return is_none(operator, left, node)
             case ast.BinOp(left, ast.Pow(), right):
                 return self._power(left, right, written.right, node)
             case ast.BinOp(left, op, right) if type(op) in BINARY:

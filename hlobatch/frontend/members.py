@@ -15,11 +15,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from hlobatch._jax import is_tracer, weakly
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
-from hlobatch.frontend.lane_numbers import as_bool, as_index, as_int
+from hlobatch.frontend.lane_numbers import as_bool, as_index, as_int, as_number
 from hlobatch.frontend.numpy_functions import canonical
 from hlobatch.frontend.python_numbers import type_of
 from hlobatch.ir.growing import Growing
@@ -116,6 +117,7 @@ METHODS: Final[Mapping[str, Callable[..., Any]]] = {
     "astype": _astype,
     "bit_count": bit_count,
     "bit_length": _bit_length,
+    "conjugate": lambda value: as_number(value).conjugate(),
     "diagonal": _diagonal,
     "fill": _fill,
     "hex": _no_text,
@@ -125,5 +127,22 @@ METHODS: Final[Mapping[str, Callable[..., Any]]] = {
     "tolist": _tolist,
 }
 """Methods by their names."""
-_PROPERTIES: Final[Mapping[str, Callable[[Any], Any]]] = {"numerator": lambda value: value, "denominator": lambda _: 1}
+
+
+def _of_number(value: Any, name: str) -> Any:
+    """An attribute that JAX's arrays have, too, and that is a number of a flag."""
+    return getattr(as_number(value), name)
+
+
+def _of_fraction(value: Any, name: str) -> Any:
+    """The numerator or the denominator of an integer; floats have none."""
+    if not is_integer(value) or np.ndim(value):
+        raise AttributeError(f"{type_of(value).__name__!r} object has no attribute {name!r}")
+    return as_number(value) if name == "numerator" else 1
+
+
+_PROPERTIES: Final[Mapping[str, Callable[[Any], Any]]] = {
+    **{name: functools.partial(_of_fraction, name=name) for name in ("numerator", "denominator")},
+    **{name: functools.partial(_of_number, name=name) for name in ("real", "imag")},
+}
 NAMES: Final = frozenset({*METHODS, *_PROPERTIES, "__class__", "size"})

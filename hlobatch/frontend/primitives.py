@@ -143,6 +143,7 @@ HELPERS: Final = {
     "__hb_is_of_class": structure.is_of_class,
     "__hb_attribute": structure.attribute,
     "__hb_is_none": optional.is_none,
+    "__hb_equals_none": sequences.compare_with_none,
     "__hb_asked": optional.asked,
     "__hb_has_to_return": results.has_to_return,
     "__hb_turns": iteration.turns,

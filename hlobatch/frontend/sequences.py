@@ -31,7 +31,7 @@ from hlobatch.frontend.endless import finite
 from hlobatch.frontend.files import is_users, lines_of
 from hlobatch.frontend.lane_numbers import as_bool, differs
 from hlobatch.frontend.lane_ranges import in_range
-from hlobatch.frontend.own_methods import check_asked_in_part
+from hlobatch.frontend.own_methods import check_asked_in_part, own_method
 from hlobatch.frontend.python_numbers import type_of
 from hlobatch.frontend.traced_functions import as_meant
 from hlobatch.ir.carrier import Carrier
@@ -42,10 +42,10 @@ from hlobatch.values import whole_numbers
 from hlobatch.values.boxes import attributes_of, is_boxable
 from hlobatch.values.held_classes import is_held, is_one_object, is_told_by_identity
 from hlobatch.values.identity import is_another, mutable_parts
-from hlobatch.values.kinds import Kinds
+from hlobatch.values.kinds import Kinds, kind_of_value
 from hlobatch.values.lane_arrays import LaneArray, elementwise
 from hlobatch.values.lane_failures import is_there, needed
-from hlobatch.values.number_tables import is_integer, table_of
+from hlobatch.values.number_tables import NUMBERS, is_integer, table_of
 from hlobatch.values.one_of import for_each
 from hlobatch.values.optional import is_none, is_opened, is_optional, is_several
 from hlobatch.values.own_containers import content
@@ -78,8 +78,8 @@ def compare(operation: str, left: Any, right: Any) -> Any:
         if isinstance(left, kind) and isinstance(right, kind) and differs((left, right)):
             return _of_sequences(operation, left, right)
     if isinstance(left, dict) and isinstance(right, dict) and operation in ("eq", "ne") and differs((left, right)):
-        same = left.keys() == right.keys()
-        return _as_asked(operation, same and both(equal(left[key], right[key]) for key in left))
+        has_same_keys = left.keys() == right.keys()
+        return _as_asked(operation, has_same_keys and both(same(left[key], right[key]) for key in left))
     if operation in ("eq", "ne") and (_is_no_number(left, right) or _is_no_number(right, left)):
         return operation == "ne"
     if operation in ("eq", "ne") and _are_told_apart(left, right):
@@ -88,6 +88,16 @@ def compare(operation: str, left: Any, right: Any) -> Any:
         sides = [tuple(getattr(side, name) for name in names) for side in (left, right)]
         return compare(operation, *sides)
     return comparisons.compare(operation, left, right)
+
+
+def compare_with_none(operation: str, value: Any) -> Any:
+    """``value == None`` or ``value != None``, which a method of the user's may answer."""
+    if isinstance(value, Choice):
+        return for_each(partial(compare_with_none, operation), value)
+    holds = is_none(value)  # first, since it asks for the kind of a value of several
+    if any((method := own_method(value, name)) and lines_of(method) for name in ("__eq__", "__ne__")):
+        return compare(operation, value, None)
+    return _as_asked(operation, holds)
 
 
 def _as_asked(operation: str, holds: Any) -> Any:
@@ -131,7 +141,7 @@ def _is(left: Any, right: Any) -> Any:
     for value, known in ((left, right), (right, left)):
         if is_several(value):
             return for_each(partial(_is, known), value)
-        if isinstance(known, bool) and is_array(value) and value.dtype == jnp.bool_:
+        if _is_flag(known) and _is_flag(value) and is_array(value):
             return equal(value, known)
         if isinstance(known, enum.IntEnum) and is_array(value) and is_integer(value):
             return equal(value, int(known))
@@ -139,13 +149,25 @@ def _is(left: Any, right: Any) -> Any:
         return is_one_object(left, right)
     root, _ = next(mutable_parts(left), (None, None))
     is_made_anew = root == () or isinstance(left, (LaneText, Carrier)) or (isinstance(left, tuple) and len(left) > 0)
-    if left is not right and type(left) is type(right) and is_made_anew:
-        kind = "array" if is_array(left) else getattr(left, "python", type(left)).__name__
+    is_unknown = (type(left) is type(right) and is_made_anew) or _are_numbers_of_one_class(left, right)
+    if left is not right and is_unknown:
+        kind = getattr(left, "python", type_of(left)).__name__
         raise UnsupportedSyntaxError(
             f"whether two names stand for one {kind} is not known",
             help="give each a number of its own, as in `node.id`, and compare these.",
         )
     return left is right
+
+
+def _is_flag(value: Any) -> bool:
+    """Whether a value is a bool, known or of a lane."""
+    return type(value) is bool or (is_array(value) and value.dtype == jnp.bool_ and not np.ndim(value))
+
+
+def _are_numbers_of_one_class(left: Any, right: Any) -> bool:
+    """Whether two values are numbers of one class of Python's, one of which differs between lanes."""
+    numbers = [kind_of_value(side) for side in (left, right)]
+    return numbers[0] in NUMBERS and numbers[0] == numbers[1] and (is_tracer(left) or is_tracer(right))
 
 
 def equal(left: Any, right: Any) -> Any:
@@ -173,10 +195,10 @@ _MIRRORED: Final = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 
 def _of_sequences(operation: str, left: Sequence[Any], right: Sequence[Any]) -> Any:
     if operation in ("eq", "ne"):
-        return _as_asked(operation, len(left) == len(right) and both(map(equal, left, right)))
+        return _as_asked(operation, len(left) == len(right) and both(map(same, left, right)))
     result: Any = getattr(operator, operation)(len(left), len(right))
     for a, b in reversed(list(zip(left, right, strict=False))):
-        decides = negated(equal(a, b))
+        decides = negated(same(a, b))
         if decides is True:
             result = truth(compare(operation, a, b))
         elif decides is not False:
@@ -246,7 +268,7 @@ def _is_one_of(item: Any, container: Any) -> Any:
     items = list(container)
     if (alike := alike_numbers(items, item)) is not None:
         return as_bool(jnp.any(alike))
-    return as_bool(either(_same(item, other) for other in items))
+    return as_bool(either(same(item, other) for other in items))
 
 
 _CONTAINERS: Final[tuple[type, ...]] = (tuple, list, AbstractSet, Mapping, ValuesView)
@@ -266,10 +288,10 @@ def alike_numbers(items: Sequence[Any], value: Any) -> Any | None:
     return comparisons.compare("eq", jnp.asarray(t), value)
 
 
-def _same(item: Any, other: Any) -> Any:
+def same(item: Any, other: Any) -> Any:
     """Whether an item is identical or equal to another; an object that is no number equals none."""
     if item is other:
         return True
     if other is None or item is None:
-        return is_none(item if other is None else other)
+        return compare_with_none("eq", item if other is None else other)
     return equal(item, other)

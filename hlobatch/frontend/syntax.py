@@ -46,3 +46,11 @@ def placed(tree: Tree, node: ast.AST) -> Tree:
         if isinstance(part, (ast.expr, ast.stmt)):
             located(part, node)
     return tree
+
+
+def is_none(operator: ast.cmpop, value: ast.expr, node: ast.AST) -> ast.expr:
+    """``value is None``, or with another of the operators ``==``, ``is not`` and ``!=``."""
+    if isinstance(operator, (ast.Eq, ast.NotEq)):
+        return helper("__hb_equals_none", [literal("eq" if isinstance(operator, ast.Eq) else "ne", node), value], node)
+    known = helper("__hb_is_none", [value], node)
+    return known if isinstance(operator, ast.Is) else helper("__hb_not", [known], node)
