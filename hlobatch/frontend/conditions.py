@@ -210,9 +210,7 @@ class ConditionLowering:
         is_known = self.function.callees.facts.of(MayBeNone, MayBeNone(of).site) is not None
         unknown = [literal(of, test), *([] if part is None else [load(name, test)])]
         asked = read if is_known else helper("__hb_asked", [read, *unknown], test)
-        if read is test:
-            return _Asked(name, part, asked, True, is_known)
-        condition = is_none(test.ops[0], asked, test)
+        condition = is_none(test.ops[0], asked, test) if isinstance(test, ast.Compare) else asked
         return _Asked(name, part, condition, if_true, is_known)
 
 

@@ -173,7 +173,7 @@ class Identity:
 
 NOTHING: Final = Identity()
 _NUMBERS: Final = frozenset(NUMBERS)
-_VIEWS: Final = (type({}.keys()), type({}.values()), type({}.items()))
+_VIEWS: Final[tuple[type, ...]] = (type({}.keys()), type({}.values()), type({}.items()))
 _LEAVES: Final = (jax.Array, np.ndarray, int, float, str)
 """Types without parts that operands have most often."""
 
