@@ -129,7 +129,7 @@ def trace(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) ->
     known, what = _known.get(), _recognized(op.function)
     if known is None or what is None:
         return traced(op, in_types, keep_scalars)
-    key = (what, tuple(in_types), tuple(keep_scalars), op.location, held(), number_classes.kept_apart())
+    key = (what, tuple(in_types), tuple(keep_scalars), op.location, held(), number_classes.kept())
     if key not in known:
         found = _found(op, in_types, keep_scalars)
         _, before = (_before.get() or {}).get(key, (op, found))

@@ -376,6 +376,8 @@ def type_of(value: Any) -> Any:
     if has_content(value):
         return python_class(type(value))
     known = as_python(value)
+    if known is not value and type(known) is int:
+        number_classes.ask_for_member()
     return type(next(iter(_of_numpy(value)), value) if is_tracer(known) else known)
 
 

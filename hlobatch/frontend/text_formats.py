@@ -85,6 +85,8 @@ def formatted(value: Any, conversion: str = "", spec: Any = "") -> Any:
     if not is_tracer(value) or value.shape != () or jnp.issubdtype(value.dtype, jax.dtypes.extended):
         raise _no_text(value)
     number_classes.ask()
+    if conversion == "r":
+        number_classes.ask_for_member()
     if value.dtype == jnp.bool_ and (not spec or conversion):
         text = of_flag(value)
         return text if not spec else each(text, lambda one: format(one, spec))

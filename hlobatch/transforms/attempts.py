@@ -33,7 +33,7 @@ from hlobatch.values import number_classes
 from hlobatch.values.facts import NONE_KNOWN, WHOLE_PROGRAM, Copy, Facts, Grows, Learned, LoopSite, Site, Turns
 from hlobatch.values.held_classes import HeldInColumns, holding
 from hlobatch.values.kinds import OfKinds
-from hlobatch.values.number_classes import NumbersApart
+from hlobatch.values.number_classes import MembersAreNumbers, NumbersApart
 from hlobatch.values.own_containers import MakesContents, contents_known
 
 MOST_FACTS: Final = 2_000
@@ -158,11 +158,14 @@ class Attempts:
                 with (
                     contents_known(facts.has(MakesContents)),
                     holding(facts.of(HeldInColumns, WHOLE_PROGRAM)),
-                    number_classes.keeping(facts.has(NumbersApart)),
+                    number_classes.keeping(facts.has(NumbersApart), facts.has(MembersAreNumbers)),
                 ):
                     typed = specialized_program(program, self.in_types, facts)
                 if number_classes.count() and not facts.has(NumbersApart):
                     facts = after(facts, Learned(WHOLE_PROGRAM, NumbersApart()))
+                    continue
+                if number_classes.members_count() and not facts.has(MembersAreNumbers):
+                    facts = after(facts, Learned(WHOLE_PROGRAM, MembersAreNumbers()))
                     continue
             except Learned as learned:
                 error = self._error_of_known(facts, learned)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import enum
 from typing import Any, Final
 
 import jax
 import numpy as np
 
 from hlobatch.ir.types import Leaf, Static, TensorType, Type, number_kind
+from hlobatch.values import number_classes
 
 KINDS_OF_NUMBERS: Final = "biufcV"
 """Kinds of dtypes: booleans, integers, floats, complex numbers, and "V" for those of ml_dtypes such as bfloat16."""
@@ -35,6 +37,8 @@ def widened_leaf(leaf: Leaf) -> Leaf:
         return leaf
     kind = number_kind(leaf.value)
     assert kind is not None
+    if isinstance(leaf.value, enum.IntEnum):
+        number_classes.member_is_number()
     aval = jax.typeof(kind())
     if kind is int and np.iinfo(aval.dtype).max < leaf.value < 1 << 8 * aval.dtype.itemsize:
         return TensorType(np.dtype(f"u{aval.dtype}"), ())

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -17,6 +18,7 @@ import numpy as np
 from hlobatch._jax import weakly
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.typing import DType
+from hlobatch.values import number_classes
 from hlobatch.values.whole_numbers import default, fits, holding_all
 
 _DTYPES_OF: Final = {bool: np.bool_, int: np.integer, float: np.floating, complex: np.complexfloating}
@@ -47,6 +49,7 @@ def together(values: Any) -> list[Any]:
     Raises:
         BatchTypeError: There is no such dtype, as for an ``int32`` and a ``uint32``.
     """
+    _note_members(values)
     if any(map(is_wide, values)) and any(not is_wide(value) and not is_integer(value) for value in values):
         values = [float(value) if is_wide(value) else value for value in values]
     of_all = holding_all(values)
@@ -64,12 +67,18 @@ def together(values: Any) -> list[Any]:
 
 def numbers(values: Sequence[Any]) -> np.ndarray:
     """Python's numbers as an array of the dtype that JAX gives them, unsigned if one needs all bits."""
+    _note_members(values)
     kinds = {next(kind for kind in NUMBERS if issubclass(own, kind)) for own in set(map(type, values))}
     kind = next(iter(kinds)) if len(kinds) == 1 else type(sum(kind() for kind in kinds))
     dtype = default(kind)
     if kind is int and max(values) > np.iinfo(dtype).max and min(values) >= 0:
         dtype = np.dtype(f"u{dtype}")
     return np.array(values, dtype)
+
+
+def _note_members(values: Sequence[Any]) -> None:
+    if any(issubclass(own, enum.IntEnum) for own in set(map(type, values))):
+        number_classes.member_is_number()
 
 
 def table_of(values: Sequence[Any]) -> np.ndarray | None:

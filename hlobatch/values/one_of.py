@@ -279,7 +279,7 @@ def _chosen(values: Sequence[Any], index: Any) -> Any:
     if (numbers_apart := of_classes(values, index)) is not None:
         return numbers_apart
     if any(type(value) in NUMBERS for value in values) and all(number_kind(value) is not None for value in values):
-        table = numbers([value if type(value) in NUMBERS else int(value) for value in values])
+        table = numbers(values)
         return from_table(jnp.asarray(table)[index], table)
     if all(isinstance(value, (jax.Array, np.ndarray, np.generic, *NUMBERS)) for value in values):
         return _of_arrays(values, index)

@@ -323,8 +323,10 @@ def is_pattern(part: Any) -> bool:
 def as_number(pattern: Any) -> Any:
     """A pattern; for a member of an ``IntEnum``, or a choice among such, the pattern of an integer."""
     if isinstance(pattern, Static) and isinstance(pattern.value, enum.IntEnum):
+        number_classes.member_is_number()
         return Static(int(pattern.value))
     if isinstance(pattern, Choice) and all(isinstance(value, enum.IntEnum) for value in pattern.hb_objects):
+        number_classes.member_is_number()
         return widened_leaf(Static(0))
     return pattern
 

@@ -1,6 +1,7 @@
 """What Python answers, or raises, where a variable has values of several types: a table by the kind of question."""
 
 import dataclasses
+import enum
 from collections import deque
 from typing import NamedTuple
 
@@ -314,5 +315,61 @@ def test_a_view_of_a_dict_that_does_not_change_is_kept():
         d = {1: 2, 3: 4}
         k = d.items()
         return n + sum(key * value for key, value in k)
+
+    assert in_lanes(main, NUMBERS) == in_python(main, NUMBERS)
+
+
+class Level(enum.IntEnum):
+    LOW = 1
+    HIGH = 2
+
+
+def beside_none(n):
+    return Level.LOW if n > 1 else None
+
+
+def one_of_two(n):
+    return Level.LOW if n > 1 else Level.HIGH
+
+
+def beside_a_flag(n):
+    return True if n > 1 else Level.LOW
+
+
+def beside_a_text(n):
+    return Level.LOW if n > 1 else "ab"
+
+
+def from_a_list(n):
+    return [Level.LOW, Level.HIGH][n % 2]
+
+
+def from_a_loop(n):
+    level = Level.LOW
+    for _ in range(n):
+        level = Level.HIGH
+    return level
+
+
+def is_an_int(x):
+    return type(x) is int
+
+
+def text_of(x):
+    return len(f"{x!r}")
+
+
+@pytest.mark.parametrize("question", [is_an_int, text_of])
+@pytest.mark.parametrize("level", [beside_none, one_of_two, beside_a_flag, beside_a_text, from_a_list, from_a_loop])
+def test_what_tells_a_member_of_an_enum_from_an_integer_is_refused(level, question):
+    """A member of an ``IntEnum`` that a lane has is an integer: ``type(x) is int`` was true."""
+    with pytest.raises(hb.BatchTypeError, match="whether a number is a member of an `IntEnum` is not known"):
+        hb.batch(lambda n: question(level(n)))(np.arange(6, dtype=np.int32))
+
+
+def test_members_of_an_enum_are_integers():
+    def main(n):
+        level, same = one_of_two(n), Level.LOW
+        return isinstance(level, int) + level * 2 + len(str(level)) + len(repr(same)) + (type(same) is Level)
 
     assert in_lanes(main, NUMBERS) == in_python(main, NUMBERS)
