@@ -94,7 +94,7 @@ class Kinds(Carrier):
         for part in (part for side in sides for part in (side.hb_parts if isinstance(side, cls) else (side,))):
             if (kind := kind_of(part)) is None:
                 return NotImplemented
-            known = _held_as(kind, found) if is_whole else kind
+            known = held_as(kind, found) if is_whole else kind
             if known != kind and number_classes.stay_apart():
                 known = kind
             joined = join(found[known], part) if known in found else part
@@ -110,7 +110,7 @@ class Kinds(Carrier):
     def hb_hold(self, value: Any, hold: Callable[[Any, Any], Any]) -> Any:
         own = self.hb_kinds
         given = value.hb_parts if isinstance(value, Kinds) else (value,)
-        places = [own.index(_held_as(kind_of_value(part), own)) for part in given]
+        places = [own.index(held_as(kind_of_value(part), own)) for part in given]
         parts = [jax.tree.map(lambda leaf: leaf.blank, part, is_leaf=is_leaf) for part in self.hb_parts]
         for index, (place, part) in enumerate(zip(places, given, strict=True)):
             new = hold(self.hb_parts[place], part)  # where it is a number, another one may be in its place
@@ -178,7 +178,7 @@ def _kind_of_objects(objects: Sequence[Any]) -> Any:
     return None if any(is_boxable(one) or isinstance(one, (list, dict, set)) for one in objects) else "object"
 
 
-def _held_as(kind: Any, kinds: Mapping[Any, Any] | Sequence[Any]) -> Any:
+def held_as(kind: Any, kinds: Mapping[Any, Any] | Sequence[Any]) -> Any:
     """The one of some kinds as which a part of a kind is held: of a number, another kind of number if it is none.
 
     Integers and floats are one unless their classes count (``number_classes.py``). So they are one beside a text or a

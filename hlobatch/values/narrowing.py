@@ -12,8 +12,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax.numpy as jnp
+
 from hlobatch.values import identity
-from hlobatch.values.kinds import Kinds, Way, asked, kind_of_value
+from hlobatch.values.kinds import Kinds, Way, asked, held_as, kind_of_value
 from hlobatch.values.one_of import maybe
 from hlobatch.values.optional import optional
 
@@ -31,7 +33,10 @@ def is_of_kind(root: Any, way: Way, kinds: tuple[Any, ...], number: int) -> Any:
     if not isinstance(value, Kinds):
         kind = kind_of_value(value)
         return number == (kinds.index(kind) if kind in kinds else 0)
-    return value.hb_tag == value.hb_kinds.index(kinds[number]) if kinds[number] in value.hb_kinds else False
+    if kinds[number] in value.hb_kinds:
+        return value.hb_tag == value.hb_kinds.index(kinds[number])
+    # An integer may have been of a kind of its own before a float was known, so that the answer differed between lanes.
+    return jnp.bool_(False) & (value.hb_tag == 0) if held_as(kinds[number], value.hb_kinds) in value.hb_kinds else False
 
 
 def of_kind(root: Any, way: Way, kinds: tuple[Any, ...], number: int) -> Any:
@@ -51,7 +56,8 @@ def of_kind(root: Any, way: Way, kinds: tuple[Any, ...], number: int) -> Any:
         return root
     if not set(kinds).issuperset(value.hb_kinds):
         asked(value)
-    kind = value.hb_kinds.index(kinds[number]) if kinds[number] in value.hb_kinds else 0  # no lane gets here
+    own = held_as(kinds[number], value.hb_kinds)
+    kind = value.hb_kinds.index(own) if own in value.hb_kinds else 0  # no lane gets here
     part, known = value.hb_parts[kind], optional(value)
     return _with_part(root, way, part if known is None else maybe(known.is_there, part))
 

@@ -60,6 +60,13 @@ def flag_number_float(n):
     return isinstance(x, int) + 2 * isinstance(x, float) + 4 * isinstance(x, bool)
 
 
+def flag_float_number(n):
+    x = n > 3 if n % 2 else 1.5
+    f = lambda v: v or 3  # noqa: E731
+    y = f(x)
+    return 1 if y else 2
+
+
 def number_float_text(n):
     x = (n + 1, n / 2, "ab")[n % 3]
     if n == 4:
@@ -236,6 +243,7 @@ def nan_is_found(n):
 
 FUNCTIONS = (
     flag_number_float,
+    flag_float_number,
     number_float_text,
     text_number_flag,
     parts_of_a_flag,
