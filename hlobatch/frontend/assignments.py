@@ -282,7 +282,7 @@ class AssignmentLowering:
                 if self._is_overloaded(part, "__delitem__", node):
                     self._call_method(part, "__delitem__", [part.slice], node)
                     continue
-                if self.function.callee.columns and isinstance(part, ast.Subscript):
+                if isinstance(part, ast.Subscript):
                     taken = located(ast.Attribute(part.value, "__delitem__", ast.Load()), part)
                     call = located(ast.Call(taken, [key_of(part.slice)], []), part)
                     if self.function.changes_growing_part(call):

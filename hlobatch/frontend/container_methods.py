@@ -11,15 +11,17 @@
 from __future__ import annotations
 
 import collections
+import operator
+import sys
 from collections.abc import Sequence
 from typing import Any, Final
 
 import jax.numpy as jnp
 
 from hlobatch.diagnostics import BatchTypeError
-from hlobatch.frontend.builtins import is_array, logical_not, truth
+from hlobatch.frontend.builtins import is_array, logical_and, logical_not, truth
 from hlobatch.frontend.items import check_key, gathered, place_of_key
-from hlobatch.frontend.lane_numbers import as_int, differs, select
+from hlobatch.frontend.lane_numbers import as_index, as_int, as_number, differs, select
 from hlobatch.frontend.meaning import Function
 from hlobatch.frontend.own_methods import own_method, own_method_error
 from hlobatch.frontend.python_numbers import type_of
@@ -55,15 +57,32 @@ def _get(entries: dict[Any, Any], key: Any, default: Any = None, /) -> Any:
     return select(truth(found), gathered(list(entries.values()), place), default)
 
 
-def index(items: Sequence[Any], value: Any, /) -> Any:
-    """The index of the first item that equals a value."""
+def index(items: Sequence[Any], value: Any, start: Any = 0, stop: Any = sys.maxsize, /) -> Any:
+    """The index of the first item that equals a value, among those from ``start`` to ``stop``."""
+    if differs((start, stop)):
+        begin, end = _position(start, len(items)), _position(stop, len(items))
+        return _first([logical_and(same(item, value), begin <= i, i < end) for i, item in enumerate(items)])
+    begin = _position(start, len(items))
+    items = items[begin : _position(stop, len(items))]
     if (alike := alike_numbers(items, value)) is not None:
         fails(ValueError, "the value is not in the sequence", logical_not(jnp.any(alike)))
-        return as_int(jnp.argmax(alike))
-    found = [same(item, value) for item in items]
+        return begin + as_int(jnp.argmax(alike))
+    return begin + _first([same(item, value) for item in items])
+
+
+def _position(bound: Any, length: int) -> Any:
+    """A bound of a part of a sequence, counted from its beginning; one of a lane may be outside."""
+    if not differs(bound):
+        return slice(operator.index(bound)).indices(length)[1]
+    place = as_number(as_index(bound, "index()"))
+    return jnp.where(place < 0, place + length, place)
+
+
+def _first(found: Sequence[Any]) -> Any:
+    """The first position with a flag that is set; the lane raises if none is."""
     fails(ValueError, "the value is not in the sequence", logical_not(either(found)))
-    place: Any = len(items) - 1
-    for i in reversed(range(len(items) - 1)):
+    place: Any = len(found) - 1
+    for i in reversed(range(len(found) - 1)):
         place = select(found[i], i, place)
     return place
 

@@ -44,12 +44,14 @@ from hlobatch.values.lane_arrays import LaneArray, worst
 from hlobatch.values.lane_failures import fails, needed
 from hlobatch.values.one_of import ranked
 from hlobatch.values.own_containers import has_content, python_class
-from hlobatch.values.tables import Table
+from hlobatch.values.tables import Table, kind_of_value
 from hlobatch.values.texts import LaneText
 from hlobatch.values.whole_numbers import default as default_dtype
 from hlobatch.values.whole_numbers import is_small
 
 _NONE: Final = object()
+_SHARED: Final = (int, float, complex, str, type(None), jax.Array)
+"""Values that several keys may share, since nothing can change them."""
 T = TypeVar("T")
 
 
@@ -202,6 +204,25 @@ def as_dict(pairs: Any, kind: type[GrowingDict] = GrowingDict, factory: Callable
         new = kind.of_those_there([item.value for item in known], [item.is_there for item in known])
     new.factory = factory
     return new
+
+
+def from_keys(iterable: Any, value: Any = None, /) -> Any:
+    """``dict.fromkeys(iterable, value)``.
+
+    Raises:
+        BatchTypeError: Keys differ between lanes, and the value that all of them share is an object that can change.
+    """
+    items = as_list(iterable)
+    if not isinstance(items, Growing) and not differs(items):
+        return dict.fromkeys(items, value)
+    if not isinstance(value, _SHARED):
+        raise BatchTypeError(
+            f"all keys, which differ between lanes, have one value, a {type(value).__name__!r}, that can change",
+            help="make one for each key, as in `{k: [] for k in keys}`.",
+        )
+    if not isinstance(items, GrowingList):
+        return as_dict([(key, value) for key in items])
+    return GrowingDict.gathered(items, lambda new, key: new.put(key, value, checks=False), kind_of_value(value))
 
 
 def as_ordered(pairs: Any = (), /, **more: Any) -> Any:

@@ -299,6 +299,7 @@ MEANINGS: Final = {
         {
             dict: _dict,
             set: growing_items.as_set,
+            dict.fromkeys: growing_items.from_keys,
             collections.OrderedDict: growing_items.as_ordered,
             collections.defaultdict: growing_items.as_defaults,
             collections.Counter: growing_items.as_counter,

@@ -13,6 +13,7 @@ of the class on the right (``values/own_containers.py``), with the list in its a
 from __future__ import annotations
 
 import collections
+import sys
 from typing import Any, ClassVar
 
 
@@ -143,8 +144,8 @@ class Sequence(Compared):
     def reverse(self) -> None:
         self.hb_content.reverse()
 
-    def index(self, item: Any, /) -> Any:
-        return self.hb_content.index(item)
+    def index(self, item: Any, start: Any = 0, stop: Any = sys.maxsize, /) -> Any:
+        return self.hb_content.index(item, start, stop)
 
     def count(self, item: Any, /) -> Any:
         return self.hb_content.count(item)

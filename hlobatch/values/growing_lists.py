@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import functools
 import operator
+import sys
 from collections import deque
 from collections.abc import Callable
 from typing import Any, ClassVar, Self
@@ -97,10 +98,15 @@ class GrowingList(Ring):
             decided = jnp.where(left != right, compare(left, right), decided)
         return jnp.where(differs, decided, by_length)
 
-    def index(self, item: Any) -> Any:
-        """The index of the first item that equals ``item``."""
+    def index(self, item: Any, start: Any = 0, stop: Any = sys.maxsize, /) -> Any:
+        """The index of the first item that equals ``item``, among those from ``start`` to ``stop``."""
         self.need("index of an item that is not in it", ValueError, in_lane=True)
-        found, place = rows.first(self.equal(item))
+        among, order = self.equal(item), jnp.arange(self.capacity)
+        if type(start) is not int or start != 0:
+            among &= order >= self.bounded(start, 0)
+        if type(stop) is not int or stop != sys.maxsize:
+            among &= order < self.bounded(stop, self.size)
+        found, place = rows.first(among)
         fails(ValueError, f"{'x' if is_tracer(item) else item!r} is not in {self.name}", ~found)
         return number(place)
 

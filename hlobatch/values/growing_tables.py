@@ -29,7 +29,7 @@ from hlobatch.values.growing_lists import GrowingList
 from hlobatch.values.identity import holds, is_now, is_one_of
 from hlobatch.values.lane_failures import fails
 from hlobatch.values.one_of import maybe
-from hlobatch.values.tables import UNIT, Table
+from hlobatch.values.tables import UNIT, Table, kind_of_value
 from hlobatch.values.whole_numbers import holding_all
 
 _NONE: Final = object()
@@ -228,7 +228,7 @@ class GrowingDict(Table):
         return self._or_else(found, self._taken(place), default)
 
     def setdefault(self, key: Any, default: Any = None) -> Any:
-        self.make_room(rows.kind_of(key), rows.kind_of(default))
+        self.make_room(rows.kind_of(key), kind_of_value(default))
         found, place = self.find(key)
         value, before = self._or_else(found, self._taken(place), default), self.values_
         self.put(key, value)
@@ -282,6 +282,8 @@ class GrowingDict(Table):
 
         def is_alike(key: Any, value: Any) -> Any:
             found, place = other.find(key)
+            if value is None or other.values_ is None:
+                return found & (value is None and other.values_ is None)
             here = jax.tree.map(lambda leaf: leaf[place][None], other.values_)
             same = rows.equal(here, value)
             return found & (jnp.bool_(False) if same is None else same[0])
@@ -310,6 +312,8 @@ class GrowingDict(Table):
         return self._view(self.in_order())
 
     def values(self) -> GrowingList:
+        if self.keys_ is not None and self.values_ is None:
+            rows.kind_of(None)  # refuses None as an item of a list
         return self._view(GrowingList(self.values_, self.size, None, self.bound))
 
     def items(self) -> GrowingList:
@@ -326,6 +330,8 @@ class GrowingDict(Table):
 
     def _or_else(self, found: Any, value: Any, default: Any) -> Any:
         """``value`` in lanes where ``found`` holds, else ``default``."""
+        if value is None:
+            return None if default is None else maybe(~found, default)
         if default is None:
             return maybe(found, value)
         kind = rows.joined(rows.kind_of(value), rows.kind_of(default))

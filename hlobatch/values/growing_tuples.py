@@ -115,9 +115,9 @@ class GrowingTuple(Ring):
             raise TypeError(f"'{signs[operation]}' not supported between instances of 'tuple' and '{name}'")
         return self.in_order().ordered(operation, GrowingTuple.of(other).in_order())
 
-    def index(self, item: Any) -> Any:
-        """The index of the first item that equals ``item``."""
-        return self.in_order().index(item)
+    def index(self, item: Any, *bounds: Any) -> Any:
+        """The index of the first item that equals ``item``, among those from a position on, up to another."""
+        return self.in_order().index(item, *bounds)
 
     def count(self, item: Any) -> Any:
         """The number of items that equal ``item``."""

@@ -118,18 +118,18 @@ def in_lanes(function: Callable[[Any], Any], numbers: Sequence[int], **options: 
 
 
 def right_or_refused(main: Callable[..., Any], numbers: Sequence[int]) -> hb.HloBatchError | None:
-    """Fail unless each lane gives what Python gives for its number, or the program is refused at a place in it.
+    """Fail unless each lane gives or raises what Python does, or the program is refused at a place in it.
 
     Returns:
         The refusal; None if the program ran.
     """
     refusal, got = None, []
     try:
-        got = hb.batch(main)(np.array(numbers, np.int32)).tolist()
+        got = in_lanes(main, numbers)
     except (hb.UnsupportedSyntaxError, hb.BatchTypeError) as error:
         refusal = error
     if refusal is None:
-        assert got == [main(n) for n in numbers]
+        assert got == in_python(main, numbers)
     else:
         assert refusal.location.file == main.__code__.co_filename
     return refusal

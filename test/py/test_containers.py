@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from feature_pairs import right_or_refused
+from feature_pairs import made, right_or_refused
 from marked import Marked
 from optimized_hlo import whole_writes
 from zoo import optimizing_little
@@ -1169,3 +1169,44 @@ def test_a_number_has_no_items() -> None:
 
     with pytest.raises(hb.BatchTypeError, match="an int has no items"):
         hb.batch(first)(np.arange(3))
+
+
+# Keys of lanes whose values are None; positions
+
+
+@pytest.mark.parametrize(
+    ("body", "is_refused"),
+    [
+        ("return list(dict.fromkeys([n, 3, 2, n]))[0], len(dict.fromkeys([n, 3, n]))", False),
+        ("return sum(dict.fromkeys([i % n for i in range(n + 4)]))", False),
+        ("d = dict.fromkeys([n, 3], 0); d[3] += 4; return sum(d.values())", False),
+        ("d = dict.fromkeys([n, 2]); return d.get(2) is None, d.get(9, 5) is None, 3 in d, d.pop(3, 7) is None", False),
+        ("d = dict.fromkeys([n, 2]); d.update(dict.fromkeys([n + 1])); d.setdefault(3, None); return len(d)", False),
+        ("d = {n: None, 2: None}; return d == dict.fromkeys([2, n]), d == {n: 1, 2: 3}, {n: 1} == {n: None}", False),
+        ("d = {n: None}; e = d if n > 2 else {n: None, 2: None}; return e.get(2) is None, len(e)", False),
+        ("d = {n: None}; k, v = d.popitem(); return k, v is None, len([k for k, v in d.items() if v is None])", False),
+        ("d = dict.fromkeys('abc', n); return sum(d.values())", False),
+        ("d = {n: None, 2: None}; return len(d.values())", True),
+        ("d = {n: None}; d[2] = n; return d[2]", True),
+        ("d = dict.fromkeys([n, 2], []); d[2].append(n); return len(d[n])", True),
+        (
+            "xs = [n, 2, 3, n, 5]; return xs.index(n, 1), xs.index(5, 0, 5), xs.index(3, n - 4), (4, n).index(n, -1)",
+            False,
+        ),
+        (
+            "xs = [i % 3 for i in range(n + 4)]; return xs.index(0, 1), xs.index(1, n - 1), xs.index(2, -4, n + 3)",
+            False,
+        ),
+        ("xs = [4, n, 5]; return xs.index(n, n)", False),
+        ("xs = [i for i in range(n)]; return xs.index(0, 1)", False),
+        ("rows = [[n, 2], [3, 4, n]]; del rows[n % 2][0], rows[0][-1]; return sum(rows[0]), sum(rows[1])", False),
+        ("rows = [[n, 2], [3, 4, n]]; del rows[n % 2][n]; return sum(rows[0]), sum(rows[1])", False),
+        ("rows = [[n, 2], [3, 4, n]]; i = (n + 1) % 2; del rows[i][1:]; return len(rows[0]), len(rows[1])", False),
+        ("d = {n: [1, 2, n], 7: [8]}; del d[n][0]; return sum(d[n]), len(d[7])", False),
+    ],
+)
+def test_keys_and_positions_as_in_python(body: str, is_refused: bool) -> None:
+    statements, values = body.split("return ")
+    text = "def code(*vs):\n    t = 0\n    for v in vs: t = t * 20 + v\n    return t\n"
+    error = right_or_refused(made(f"{text}def main(n):\n    {statements}return code({values})\n"), [1, 3, 5])
+    assert (error is not None) == is_refused, error
