@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+import hlobatch.prelude.functools as orders
 from hlobatch.diagnostics import HloBatchError, Location, is_internal
 from hlobatch.ir.boxed import Boxed
 from hlobatch.ir.patterns import parts_of
@@ -52,25 +53,41 @@ def of_statement(place: Location, name: str) -> Site:
     return of_operations(place, f"{name} {place.line}:{place.column}")
 
 
-def called_by_itself(error: BaseException) -> str | None:
-    """The outermost method of the user's that Python called implicitly before an error; None if there is none."""
+def called_by_itself(error: BaseException, file: str) -> str | None:
+    """The outermost method of the user's that Python called implicitly before an error; None if there is none.
+
+    Args:
+        error: The error of a statement.
+        file: The file of the statement, which may be one of the prelude.
+    """
     frames = (frame for frame, _ in traceback.walk_tb(error.__traceback__))
-    users = (one for one in frames if _is_of_program(one.f_code))
+    users = (one for one in frames if _is_of_program(one.f_code) or one.f_code.co_filename == file)
     next(users, None)  # the statement itself, whose code has the name of the function that it stands in
     for frame in users:
         code = frame.f_code
         if not code.co_argcount:
             continue
-        owner = type(frame.f_locals.get(code.co_varnames[0]))
-        found = inspect.getattr_static(owner, code.co_name, None)
-        if isinstance(found, property) or (found is not None and _is_special(code.co_name)):
-            return code.co_name
+        owner, name = type(frame.f_locals.get(code.co_varnames[0])), _method_name(code)
+        found = inspect.getattr_static(owner, name, None)
+        if isinstance(found, property) or (found is not None and _is_special(name)):
+            return name
     return None
+
+
+def _method_name(code: types.CodeType) -> str:
+    """The name that a class has for the method with this code, which ``total_ordering`` may have added."""
+    return f"__{code.co_name[1:3]}__" if _is_of_ordering(code) else code.co_name
+
+
+def _is_of_ordering(code: types.CodeType) -> bool:
+    return code.co_filename == orders.__file__ and code.co_name.startswith("_")
 
 
 def _is_of_program(code: types.CodeType) -> bool:
     """Whether code is the user's, or that of an object that lanes have in place of one of Python's."""
-    return not is_internal(code.co_filename) or reads_missing_key(code) or is_of_iterators(code)
+    return any(
+        (not is_internal(code.co_filename), reads_missing_key(code), is_of_iterators(code), _is_of_ordering(code))
+    )
 
 
 def need_numbers(error: BaseException, types_: Iterable[Type], named: Iterable[Any]) -> list[str]:

@@ -373,7 +373,7 @@ def _wrong(error: Exception, op: PrimOp, in_types: Sequence[Type]) -> HloBatchEr
     if isinstance(error, HloBatchError) and error.overloaded:
         sites = of_statement(op.location, error.overloaded), of_operations(op.location, error.overloaded)
         tell([(site, Overloaded(wrong)) for site in sites])
-    name = called_by_itself(error)
+    name = called_by_itself(error, op.location.file)
     names = [name] if name else need_numbers(error, in_types, _named(op.function).values())
     tell([(of_operations(op.location, one), Overloaded(wrong)) for one in names])
     return wrong

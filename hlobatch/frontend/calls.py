@@ -195,7 +195,7 @@ def _needs_meaning(function: Any, meaning: Meaning, args: tuple[Any, ...], kwarg
 
 _OF_ARRAYS: Final = ("jax.numpy", "jax.lax", "jax.nn")
 """Modules whose functions compute with all their arguments."""
-_OF_OPERANDS: Final = frozenset({abs, sum, pow, divmod, *library_functions.OPERATORS})
+_OF_OPERANDS: Final = frozenset({abs, sum, pow, divmod, min, max, sorted, *library_functions.OPERATORS})
 """Functions that act like operators, for which the user's classes may have methods."""
 
 
@@ -284,7 +284,7 @@ def known_functions() -> dict[str, Sequence[str]]:
     """The names of the functions that have a meaning here, by their module."""
     own = {*python_functions.MEANINGS, *python_functions.CALLERS}.difference(python_functions.REFUSED)
     return {
-        "Python": sorted(function.__name__ for function in own),
+        "Python": sorted(function.__qualname__ for function in own),
         "`math`": sorted(math_functions.NAMES),
         **{f"`{module}`": names for module, names in prelude.names().items() if module not in ("builtins", "math")},
         "containers": [f"{kind.__name__}.{name}" for kind, name in _METHODS],

@@ -112,15 +112,15 @@ def changed_by(node: ast.AST, static_value: Callable[[ast.expr], Any]) -> list[a
         case ast.AugAssign(target):
             return [target]
         case ast.Call(function, arguments):
-            if _is_pure(static_value(function)):
+            if is_pure(static_value(function)):
                 return []
             changes_own = isinstance(function, ast.Attribute) and function.attr not in READERS
             return [*arguments, *([root_of(function)] if changes_own else [])]
     return []
 
 
-def _is_pure(function: Any) -> bool:
-    """Whether a function changes none of its arguments, as far as is known."""
+def is_pure(function: Any) -> bool:
+    """Whether a function changes none of its arguments, as far as is known; it may print."""
     return getattr(function, "__module__", None) in _PURE or any(function is known for known in HARMLESS)
 
 

@@ -177,7 +177,7 @@ def follow(site: Site, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         check_grows(function, own, inside)
         assert target is not None
         others = tuple(i for i, (value, given) in enumerate(zip(inside, args, strict=True)) if value is not given)
-        raise Learned(site, _in_turn(function, args) or replace(target, contents=others))
+        raise Learned(site, _in_turn(function, args) or replace(target, function=own, contents=others))
     if standing_for(function) is not None:
         otherwise = _in_turn(function, args) or (Calls(sorted_by_ranks) if function is sorted else target)
         return _calling(function, args, kwargs, lambda: Learned(site, otherwise))

@@ -13,7 +13,7 @@ import functools
 import itertools
 import types
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import jax
 
@@ -22,11 +22,15 @@ from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.frontend.changes import changed_by_methods, changed_parameters
 from hlobatch.frontend.lane_numbers import parts
 from hlobatch.frontend.nested import Closure
+from hlobatch.frontend.order_of_objects import check_order, has_order
 from hlobatch.frontend.scopes import positional
 from hlobatch.frontend.source import read_source
+from hlobatch.ir.boxed import Boxed
 from hlobatch.ir.growing import KINDS, Growing
 from hlobatch.ir.value import Collection
+from hlobatch.prelude import builtins as of_prelude
 from hlobatch.prelude import is_of_prelude, standing_for
+from hlobatch.values.boxes import is_boxable
 from hlobatch.values.growing_lists import GrowingList
 from hlobatch.values.identity import places_of
 from hlobatch.values.texts import is_lane_text
@@ -37,6 +41,8 @@ def standing_in(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -
     own = standing_for(function)
     if own is None:
         return _method_standing_in(function, args, kwargs)
+    if (by_methods := _by_methods(own, args, kwargs)) is not None:
+        return by_methods
     if not is_built_in(own):
         return own if differs(args, kwargs) else None
     if own.__name__ == "sorted":
@@ -50,16 +56,54 @@ def standing_in(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -
     return own if any(isinstance(value, Collection) for value in _gone_over(function, args)) else None
 
 
+_EXTREMES: Final[Mapping[Any, Any]] = {
+    of_prelude.max: of_prelude.max_by_methods,
+    of_prelude.min: of_prelude.min_by_methods,
+}
+"""Functions that ask for the order of each item once, as Python's do, each with the one that asks objects."""
+_SORTS: Final = (of_prelude.sorted, of_prelude.list.sort)
+_IN_ORDER: Final = tuple(f"{prelude.__name__}.{name}" for name in ("heapq", "bisect"))
+
+
+def _by_methods(own: types.FunctionType, args: Sequence[Any], kwargs: Mapping[str, Any]) -> types.FunctionType | None:
+    """A function that puts objects in order by their methods, in place of one of the prelude; None if it does not.
+
+    Raises:
+        UnsupportedSyntaxError: As in ``check_order``.
+    """
+    sorts = own in _SORTS or own.__module__ in _IN_ORDER
+    if (own not in _EXTREMES and not sorts) or kwargs.get("key") is not None:
+        return None
+    classes = list(filter(has_order, _classes(args)))
+    if sorts:
+        for cls in classes:
+            check_order(cls)
+    return _EXTREMES.get(own, own) if classes and is_built_in(own) else None
+
+
+def _classes(args: Sequence[Any]) -> Iterator[type]:
+    """The classes of what a function puts in order: of its arguments, or of the items of its only one."""
+    for items in (args, *args):
+        if isinstance(items, Growing) and isinstance(kind := getattr(items, "items", None), Boxed):
+            yield kind.cls
+        elif isinstance(items, (list, tuple)):
+            yield from (type(item) for item in items if is_boxable(item))
+
+
 def _method_standing_in(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> types.FunctionType | None:
     """The prelude's method for a container that grows, or has to; None if there is none."""
     if isinstance(function, types.MethodType) and isinstance(function.__self__, Growing):
         method = function.__func__
         is_own = isinstance(method, types.FunctionType) and is_of_prelude(method.__code__.co_filename)
         return method if is_own else None  # type: ignore[return-value]
-    if not isinstance(function, types.BuiltinMethodType) or not differs(args, kwargs):
+    if not isinstance(function, types.BuiltinMethodType):
         return None
     own = standing_for(getattr(type(function.__self__), function.__name__, None))
-    return own if own is not None and changed_in(own) and not is_built_in(own) else None
+    if own is of_prelude.list.sort and _by_methods(own, (function.__self__,), kwargs) is not None:
+        return own
+    if own is None or not differs(args, kwargs):
+        return None
+    return own if changed_in(own) and not is_built_in(own) else None
 
 
 def is_built_in(function: Any) -> bool:
@@ -96,11 +140,11 @@ def _are_numbers(items: GrowingList) -> bool:
 def differs(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
     """Whether Python's own function cannot be called: an argument may differ between lanes.
 
-    A function of the user's among the arguments counts, too, since its results may.
+    A function or an object of the user's among the arguments counts, too, since its results or attributes may.
     """
     values = (*args, *kwargs.values())
     is_other = any(isinstance(value, (Growing, Closure, types.FunctionType)) for value in values)
-    return is_other or any(isinstance(part, jax.Array) for part in parts(values))
+    return is_other or any(isinstance(part, jax.Array) or is_boxable(part) for part in parts(values))
 
 
 def changed_by(function: Any) -> Sequence[str]:

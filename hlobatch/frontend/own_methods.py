@@ -20,6 +20,7 @@ from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.frontend.builtins import logical_not
 from hlobatch.frontend.files import is_users
 from hlobatch.frontend.traced_functions import as_meant
+from hlobatch.prelude import standing_for
 from hlobatch.prelude.in_turn import is_of_iterators
 from hlobatch.values.held_classes import is_held, is_there
 from hlobatch.values.lane_failures import fails
@@ -30,11 +31,16 @@ _REFLECTED: Final = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq",
 
 
 def own_method(value: Any, name: str) -> types.FunctionType | None:
-    """The method of this name of a value's class, if the user has written it; else None."""
+    """The method of this name of a value's class, if the user has written it; else None.
+
+    A method that ``functools.total_ordering`` has added counts as one of the user's.
+    """
     found = getattr(type(value), name, None)
-    is_own = isinstance(found, types.FunctionType) and (
-        is_users(found) or is_of_missing_keys(found) or is_of_iterators(found.__code__)
-    )
+    if not isinstance(found, types.FunctionType):
+        return None
+    if (added := standing_for(found)) is not None:
+        return added
+    is_own = is_users(found) or is_of_missing_keys(found) or is_of_iterators(found.__code__)
     return found if is_own else None
 
 

@@ -37,11 +37,12 @@ from hlobatch.frontend.own_methods import by_methods
 from hlobatch.frontend.possible_items import Possible, certain, items_of
 from hlobatch.frontend.python_numbers import operate, power
 from hlobatch.frontend.rounding import rounded_float, rounded_integer
-from hlobatch.frontend.sequences import MOST_NUMBERS_ONE_BY_ONE, both, either, less, negated
+from hlobatch.frontend.sequences import MOST_NUMBERS_ONE_BY_ONE, both, either, greater, less, negated
 from hlobatch.frontend.sorting import sorted_by
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.value import Collection
+from hlobatch.values.boxes import is_boxable
 from hlobatch.values.growing_tables import GrowingDict
 from hlobatch.values.lane_arrays import LaneArray, elementwise
 from hlobatch.values.lane_failures import fails, is_there, where
@@ -191,7 +192,7 @@ def _extreme(name: str, *args: Any, key: Any = None, default: Any = _NONE) -> An
             rank = jnp.minimum(*together([rank, own])) if name == "min" else jnp.maximum(*together([rank, own]))
             best = Possible(rank)
             continue
-        better = less(own, rank) if name == "min" else less(rank, own)
+        better = less(own, rank) if name == "min" else greater(own, rank)
         better = both([item.is_there, either([negated(best.is_there), better])])
         best = Possible(select(better, item.value, best.value), either([best.is_there, item.is_there]))
         rank = best.value if key is None else select(better, own, rank)
@@ -243,7 +244,7 @@ def _sorted(iterable: Any, /, *, key: Any = None, reverse: bool = False) -> Any:
     keys = values if key is None else list(map(key, values))
     for one in keys:
         is_there(one, "an order of")
-    if differs(keys):
+    if differs(keys) or any(map(is_boxable, keys)):
         return sorted_by(values, keys, reverse)
     return [values[i] for i in sorted(range(len(values)), key=keys.__getitem__, reverse=reverse)]
 
@@ -298,8 +299,8 @@ MEANINGS: Final = {
     **entries(
         {
             dict: _dict,
-            set: growing_items.as_set,
             dict.fromkeys: growing_items.from_keys,
+            set: growing_items.as_set,
             collections.OrderedDict: growing_items.as_ordered,
             collections.defaultdict: growing_items.as_defaults,
             collections.Counter: growing_items.as_counter,

@@ -178,8 +178,17 @@ def equal(left: Any, right: Any) -> Any:
 
 def less(left: Any, right: Any) -> Any:
     """Whether one value is less than another: a Python bool, or one that differs between lanes."""
-    known = whole_numbers.decided("lt", left, right)
-    return truth(compare("lt", left, right)) if known is None else known
+    return _ordered("lt", left, right)
+
+
+def greater(left: Any, right: Any) -> Any:
+    """Whether one value is greater than another; for an object, its class says what that is."""
+    return _ordered("gt", left, right)
+
+
+def _ordered(operation: str, left: Any, right: Any) -> Any:
+    known = whole_numbers.decided(operation, left, right)
+    return truth(compare(operation, left, right)) if known is None else known
 
 
 def _of_collections(operation: str, left: Any, right: Any) -> Any:

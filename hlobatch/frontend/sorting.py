@@ -12,7 +12,9 @@ import jax
 import jax.numpy as jnp
 
 from hlobatch.frontend.lane_numbers import is_number, select
+from hlobatch.frontend.order_of_objects import check_order
 from hlobatch.frontend.sequences import less
+from hlobatch.values.boxes import is_boxable
 from hlobatch.values.identity import is_one_of
 from hlobatch.values.number_tables import together
 
@@ -22,7 +24,13 @@ not measured."""
 
 
 def sorted_by(values: Sequence[Any], keys: Sequence[Any], reverse: bool) -> list[Any]:
-    """Values sorted by their keys, which may be the values themselves."""
+    """Values sorted by their keys, which may be the values themselves.
+
+    Raises:
+        UnsupportedSyntaxError: Keys are objects whose order is told by code that may do more than to read.
+    """
+    for cls in {type(key) for key in keys if is_boxable(key)}:
+        check_order(cls)
     parts = [k if isinstance(k, tuple) else (k,) for k in keys]
     is_flat = len({len(part) for part in parts}) == 1 and all(is_number(number) for part in parts for number in part)
     if len(values) <= _MOST_ITEMS_EXCHANGED or not is_flat:

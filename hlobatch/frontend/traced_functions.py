@@ -22,6 +22,7 @@ from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.files import is_users
 from hlobatch.frontend.lane_numbers import differs, parts
 from hlobatch.frontend.nested import Closure, by_another_name
+from hlobatch.prelude import is_of_prelude
 
 
 def as_meant(function: Any, args: Any = ()) -> Callable[..., Any]:
@@ -40,7 +41,8 @@ def as_meant(function: Any, args: Any = ()) -> Callable[..., Any]:
         inner = as_meant(function.__func__, (function.__self__, args))
         return function if inner is function.__func__ else types.MethodType(inner, function.__self__)
     if isinstance(function, types.FunctionType):
-        if not is_users(function) or all(isinstance(part, ATOMS) for part in parts(args)):
+        is_written = is_users(function) or is_of_prelude(function.__code__.co_filename)
+        if not is_written or all(isinstance(part, ATOMS) for part in parts(args)):
             return function
         return as_it_means(function)
     if isinstance(function, type):

@@ -117,8 +117,8 @@ _KINDS: Final = (types.BuiltinFunctionType, types.FunctionType, types.MethodDesc
 
 
 def names() -> Mapping[str, Sequence[str]]:
-    """The names of the functions in this package, by module of Python's library."""
-    return {module: sorted(found) for module, found in _modules().items() if found}
+    """The names of the functions in this package that users call, by module of Python's library."""
+    return {module: sorted(n for n in found if n[0] != "_") for module, found in _modules().items() if found}
 
 
 @functools.cache

@@ -66,6 +66,34 @@ def min(*args: Any, key: Any = None, default: Any = _NONE) -> Any:
     return default
 
 
+def max_by_methods(*args: Any, default: Any = _NONE) -> Any:
+    """``max`` of objects whose class says which of two is greater."""
+    items = args[0] if len(args) == 1 else args
+    if len(items) == 0:
+        if default is _NONE:
+            raise ValueError("max() arg is an empty sequence")
+        return default
+    best = items[0]
+    for at in range(1, len(items)):
+        if items[at] > best:
+            best = items[at]
+    return best
+
+
+def min_by_methods(*args: Any, default: Any = _NONE) -> Any:
+    """``min`` of objects whose class says which of two is less."""
+    items = args[0] if len(args) == 1 else args
+    if len(items) == 0:
+        if default is _NONE:
+            raise ValueError("min() arg is an empty sequence")
+        return default
+    best = items[0]
+    for at in range(1, len(items)):
+        if items[at] < best:
+            best = items[at]
+    return best
+
+
 def sorted_by_ranks(iterable: Any, /, *, key: Any, reverse: Any = False) -> Any:
     """``sorted``, of as many items as all lanes have, by a key that the program calls."""
     pairs = [(key(item), item) for item in iterable]
