@@ -44,7 +44,7 @@ from hlobatch.values.lane_arrays import LaneArray, worst
 from hlobatch.values.lane_failures import fails, needed
 from hlobatch.values.one_of import ranked
 from hlobatch.values.own_containers import has_content, python_class
-from hlobatch.values.tables import Table, kind_of_value
+from hlobatch.values.tables import Table, type_of_value
 from hlobatch.values.texts import LaneText
 from hlobatch.values.whole_numbers import default as default_dtype
 from hlobatch.values.whole_numbers import is_small
@@ -222,7 +222,7 @@ def from_keys(iterable: Any, value: Any = None, /) -> Any:
         )
     if not isinstance(items, GrowingList):
         return as_dict([(key, value) for key in items])
-    return GrowingDict.gathered(items, lambda new, key: new.put(key, value, checks=False), kind_of_value(value))
+    return GrowingDict.gathered(items, lambda new, key: new.put(key, value, checks=False), type_of_value(value))
 
 
 def as_ordered(pairs: Any = (), /, **more: Any) -> Any:

@@ -29,7 +29,7 @@ from hlobatch.values.growing_lists import GrowingList
 from hlobatch.values.identity import holds, is_now, is_one_of
 from hlobatch.values.lane_failures import fails
 from hlobatch.values.one_of import maybe
-from hlobatch.values.tables import UNIT, Table, kind_of_value
+from hlobatch.values.tables import UNIT, Table, type_of_value
 from hlobatch.values.whole_numbers import holding_all
 
 _NONE: Final = object()
@@ -228,7 +228,7 @@ class GrowingDict(Table):
         return self._or_else(found, self._taken(place), default)
 
     def setdefault(self, key: Any, default: Any = None) -> Any:
-        self.make_room(rows.kind_of(key), kind_of_value(default))
+        self.make_room(rows.kind_of(key), type_of_value(default))
         found, place = self.find(key)
         value, before = self._or_else(found, self._taken(place), default), self.values_
         self.put(key, value)

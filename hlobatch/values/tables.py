@@ -81,7 +81,7 @@ class Table(Container):
         """A table of the entries of a Python container, or of pairs, whose keys may differ between lanes."""
         new = cls(bound=bound, factory=getattr(entries, "default_factory", factory))
         for key, value in _pairs(entries):
-            new.make_room(rows.kind_of(key), kind_of_value(value), len(entries))
+            new.make_room(rows.kind_of(key), type_of_value(value), len(entries))
             new.put(key, value, checks=False)
         return new
 
@@ -120,9 +120,9 @@ class Table(Container):
         pairs = _pairs(entries)
         if not pairs:
             return cls(bound=bound, factory=factory)
-        key, value = (rows.kind_of(static(pairs[0][0])), kind_of_value(pairs[0][1]))
+        key, value = (rows.kind_of(static(pairs[0][0])), type_of_value(pairs[0][1]))
         for one, other in pairs[1:]:
-            key, value = rows.joined(key, rows.kind_of(static(one))), _joined(value, kind_of_value(other))
+            key, value = rows.joined(key, rows.kind_of(static(one))), _joined(value, type_of_value(other))
         room = capacity(key, len(pairs), bound)
         return cls(rows.rows_kind(key, room), rows.rows_kind(value, room), SIZE, bound, factory)
 
@@ -233,7 +233,7 @@ class Table(Container):
         new = cls()
         pairs = [entry if cls.python is not set else (entry, UNIT) for entry in entries]
         for (key, value), is_there in zip(pairs, there, strict=True):
-            new.make_room(rows.kind_of(key), kind_of_value(value), len(pairs))
+            new.make_room(rows.kind_of(key), type_of_value(value), len(pairs))
             new.put(key, value, checks=False, there=is_there)
         return new
 
@@ -308,7 +308,7 @@ class Table(Container):
         check_hashable(key)
         if self.keys_ is not None:
             key, value = held(key, self.key_kind), held(value, self.value_kind)
-        self.make_room(rows.kind_of(key), kind_of_value(value))
+        self.make_room(rows.kind_of(key), type_of_value(value))
         found, place = self.find(key)
         if checks:
             self.check_room(~found & (self.size >= self.capacity))
@@ -368,7 +368,7 @@ def _pairs(entries: Any) -> list[tuple[Any, Any]]:
     return list(entries.items()) if isinstance(entries, Mapping) else [(key, UNIT) for key in entries]
 
 
-def kind_of_value(value: Any) -> Any:
+def type_of_value(value: Any) -> Any:
     """The type of a value; a table whose values are all None, like a set, has keys alone."""
     return value if value is UNIT or (value is None and not is_holding()) else rows.kind_of(value)
 
