@@ -32,6 +32,7 @@ from hlobatch.frontend.harm_of_code import harm_of
 from hlobatch.frontend.nodes import Comprehension, all_arguments, located
 from hlobatch.frontend.operands import operands_of, with_operands
 from hlobatch.frontend.primitives import compile_primitive
+from hlobatch.frontend.rewriting.references import columns
 from hlobatch.frontend.scopes import TEMPORARY, read_names
 from hlobatch.frontend.syntax import assigned, helper, literal, load
 from hlobatch.ir.code import UNDEFINED
@@ -198,7 +199,8 @@ class RaisingLowering(ExpressionLowering):
 
     def outlives_failure(self, name: str) -> bool:
         """Whether a handler or the caller may read a variable after a statement that assigns it has raised."""
-        return not name.startswith(TEMPORARY) and (bool(self.tries) or name in self.callee.given_back)
+        is_temporary = name.startswith(TEMPORARY) and name not in columns()
+        return not is_temporary and (bool(self.tries) or name in self.callee.given_back)
 
     # Calls
 

@@ -21,9 +21,11 @@ import jax
 import jax.numpy as jnp
 
 from hlobatch.diagnostics import UnsupportedSyntaxError
+from hlobatch.ir.boxed import unboxed
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.value import Collection
 from hlobatch.values import rows
+from hlobatch.values.boxes import boxed
 from hlobatch.values.containers import not_yet
 from hlobatch.values.growing_lists import GrowingList
 from hlobatch.values.identity import holds, is_now, is_one_of
@@ -335,8 +337,8 @@ class GrowingDict(Table):
         if default is None:
             return maybe(found, value)
         kind = rows.joined(rows.kind_of(value), rows.kind_of(default))
-        sides = rows.held(value, kind), rows.held(default, kind)
-        either = jax.tree.map(lambda one, other: jnp.where(found, *holding_all([one, other])), *sides)
+        sides = (rows.held(boxed(one, ()), kind) for one in (value, default))
+        either = unboxed(jax.tree.map(lambda one, other: jnp.where(found, *holding_all([one, other])), *sides))
         is_one_of(either, [value, default])
         return either
 

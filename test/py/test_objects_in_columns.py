@@ -250,6 +250,38 @@ def result(n):
     return chain(n)
 
 
+class Bag:
+    def __init__(self, items):
+        self.items = items
+
+
+def changed_where_an_argument_raises(n):
+    known = {1: 6}
+    one, other = Bag([n, 2]), Bag([3])
+    bag = one if n > 2 else other
+    try:
+        bag.items.append(known[n])
+    except KeyError as bag:
+        pass
+    bag = Bag([n])
+    bag.items.append(6)
+    return len(one.items) * 10 + len(other.items)
+
+
+def set_by_default(n):
+    nodes = {}
+    for i in range(n):
+        node = nodes.setdefault(i % 2, Node(i))
+        node.value += 1
+    return sum(node.value for node in nodes.values())
+
+
+@pytest.mark.parametrize("program", [changed_where_an_argument_raises, set_by_default])
+def test_an_object_in_columns_is_changed_as_in_python(program: Any) -> None:
+    numbers = [0, 1, 3, 5]
+    assert hb.batch(program)(np.array(numbers)).tolist() == [program(n) for n in numbers]
+
+
 @pytest.mark.parametrize(
     ("program", "said"),
     [
