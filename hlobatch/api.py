@@ -28,6 +28,7 @@ from hlobatch.diagnostics import (
     shown,
 )
 from hlobatch.frontend.asked import Lowered
+from hlobatch.frontend.by_reference.plans import with_containers
 from hlobatch.frontend.callees import BATCH_MARK, SYNC_MARK
 from hlobatch.frontend.files import lines_of
 from hlobatch.frontend.held_objects import candidates
@@ -510,6 +511,7 @@ class BatchedFunction(Generic[P, R]):
             writes_out=writes_out,
             room=room,
             can_be_held=functools.partial(candidates, self.function) if self.follow else lambda: None,
+            by_reference=functools.partial(with_containers, self.function) if self.follow else lambda _: None,
         )
         how = {"checkpoint_loops": self.options.checkpoint_loops}
         specialized = with_inner_gradients(specialized, self.options.optimizations, **how)

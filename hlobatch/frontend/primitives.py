@@ -55,6 +55,7 @@ from hlobatch.frontend.source import MISSING, Source
 from hlobatch.frontend.syntax import assigned, helper
 from hlobatch.ir.effects import lane_print
 from hlobatch.values import columns, lane_failures, narrowing, optional, own_containers
+from hlobatch.values.holders import HOLDERS
 from hlobatch.values.identity import fresh
 
 HELPERS: Final = {
@@ -218,7 +219,7 @@ def compile_primitive(
     named = {node.id for node in nodes if isinstance(node, ast.Name)}.difference(inputs)
     around = {name: source.resolve(name) for name in source.free_names if name in named}
     bound = {name: value for name, value in around.items() if value is not MISSING}
-    bound |= {name: known[name] for known in (HELPERS, constants) for name in sorted(named & known.keys())}
+    bound |= {name: known[name] for known in (HELPERS, HOLDERS, constants) for name in sorted(named & known.keys())}
     _place(nodes, body[0])
     factory = _factory(body, inputs, outputs, tuple(bound))
     namespace: dict[str, Any] = {}

@@ -41,6 +41,7 @@ from hlobatch.values.boxes import is_boxable
 from hlobatch.values.growing_kinds import growing
 from hlobatch.values.held_classes import is_held
 from hlobatch.values.held_classes import is_there as is_referred_to
+from hlobatch.values.holders import is_holder, not_of_holders
 from hlobatch.values.lane_arrays import LaneArray, elementwise
 from hlobatch.values.lane_failures import is_there
 from hlobatch.values.one_of import for_each
@@ -328,6 +329,8 @@ def is_instance(value: Any, kind: Any) -> Any:
             )
         return is_one
     if is_held(value):
+        if is_holder(type(value)):
+            raise not_of_holders()
         kinds = kind if isinstance(kind, tuple) else (kind,)
         of_none = type(None) in kinds
         if isinstance(value, tuple(one for one in kinds if one is not type(None))):

@@ -34,6 +34,7 @@ from hlobatch.frontend.rewriting.with_statements import WithoutWith
 from hlobatch.frontend.support import refusal
 from hlobatch.frontend.typed_code import PROGRAM, PROMPTS
 from hlobatch.prelude import is_of_prelude
+from hlobatch.values.holders import holder
 
 MISSING: Final = object()
 """The result of ``Source.resolve`` for a name that is not defined."""
@@ -107,6 +108,8 @@ class Source:
         """The present value of a name that is not local; ``MISSING`` if it is not defined."""
         if name in self.classes:
             return self.classes[name]
+        if (own := holder(name)) is not None:
+            return own
         if name in self._closure:
             try:
                 return self._closure[name].cell_contents

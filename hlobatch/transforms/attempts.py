@@ -124,6 +124,7 @@ class Attempts:
         turns: The trip counts that tracing finds out; later attempts add to it.
         names: The errors found so far of names that were meant to be places in containers.
         can_be_held: Finds the classes whose objects may be held in columns.
+        by_reference: Finds the same, where containers are in such objects, too.
     """
 
     make: Make
@@ -131,6 +132,7 @@ class Attempts:
     turns: Mapping[LoopSite, int]
     names: list[HloBatchError] = field(default_factory=list)
     can_be_held: Callable[[], HeldInColumns | None] = lambda: None
+    by_reference: Callable[[HeldInColumns | None], HeldInColumns | None] = lambda _: None
 
     def attempt(self, facts: Facts, loops: Loops = frozenset(), *, is_trial: bool = False) -> Attempt:
         """Make the program again until no more facts are learned.

@@ -33,6 +33,7 @@ def learned_program(
     writes_out: bool = True,
     room: int = 1,
     can_be_held: Callable[[], HeldInColumns | None] = lambda: None,
+    by_reference: Callable[[HeldInColumns | None], HeldInColumns | None] = lambda _: None,
 ) -> tuple[Program, Lessons]:
     """The typed program of a function, and what making it has taught.
 
@@ -46,11 +47,12 @@ def learned_program(
         writes_out: Whether short loops over known values are unrolled even if they need not be.
         room: Factor on the initial capacity of containers, where the user gives none.
         can_be_held: Finds the classes whose objects may be held in columns.
+        by_reference: Finds what is held in columns where containers are held by reference, beside other objects.
 
     Raises:
         HloBatchError: Any error in the program.
     """
-    learned = partial(_with_orders_as_set, make, in_types, lessons, writes_out, room, can_be_held)
+    learned = partial(_with_orders_as_set, make, in_types, lessons, writes_out, room, can_be_held, by_reference)
     are_sorted = lessons.are_sorted
     first: HloBatchError | None = None
     while True:
@@ -77,6 +79,7 @@ def _with_orders_as_set(
     writes_out: bool,
     room: int,
     can_be_held: Callable[[], HeldInColumns | None],
+    by_reference: Callable[[HeldInColumns | None], HeldInColumns | None],
 ) -> Attempt:
     """The attempt that gives a program, with dicts in the orders that are set.
 
@@ -85,7 +88,7 @@ def _with_orders_as_set(
             program fails in its line, that is the error of the name.
     """
     with with_room(room), counted(writes_out) as turns:
-        attempts = Attempts(make, in_types, turns, can_be_held=can_be_held)
+        attempts = Attempts(make, in_types, turns, can_be_held=can_be_held, by_reference=by_reference)
         try:
             return successful(attempts, lessons)
         except HloBatchError as wrong:

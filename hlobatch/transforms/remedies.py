@@ -24,7 +24,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from hlobatch.analysis.type_errors import RESULT
-from hlobatch.diagnostics import HloBatchError
+from hlobatch.diagnostics import BatchTypeError, HloBatchError, UnsupportedSyntaxError
 from hlobatch.frontend.in_turn.reductions import Looped
 from hlobatch.transforms.attempts import Attempt, Attempts, Lessons
 from hlobatch.values.facts import (
@@ -66,17 +66,44 @@ def successful(attempts: Attempts, lessons: Lessons) -> Attempt:
     try:
         return _mended(NONE_KNOWN, attempts)
     except HloBatchError as error:
-        if (held := attempts.can_be_held()) is None:
-            raise
-        names = [*attempts.names]
-        attempts.names.clear()
-        try:
-            return _mended(NONE_KNOWN.and_also(Learned(WHOLE_PROGRAM, held)), attempts)
-        except HloBatchError as other:
-            if error.is_of_references:
-                raise other from None
+        held = attempts.can_be_held()
+        last, names = _with_objects_in_columns(error, held, attempts)
+        if isinstance(last, Attempt):
+            return last
+        found = _with_containers_by_reference(error, held, attempts)
+        if found is not None:
+            return found
         attempts.names[:] = names
-        raise error
+        if last is not error:
+            raise last from None
+        raise
+
+
+def _with_objects_in_columns(
+    error: HloBatchError, held: HeldInColumns | None, attempts: Attempts
+) -> tuple[Attempt | HloBatchError, list[HloBatchError]]:
+    """The attempt with objects in columns; else the error that the user is told, and the errors of names beside it."""
+    names = [*attempts.names]
+    if held is None:
+        return error, names
+    attempts.names.clear()
+    try:
+        return _mended(NONE_KNOWN.and_also(Learned(WHOLE_PROGRAM, held)), attempts), []
+    except HloBatchError as other:
+        return (other, [*attempts.names]) if error.is_of_references else (error, names)
+
+
+def _with_containers_by_reference(
+    error: HloBatchError, others: HeldInColumns | None, attempts: Attempts
+) -> Attempt | None:
+    """The attempt with containers by reference; None if none is successful, or containers are not what is refused."""
+    if not isinstance(error, (UnsupportedSyntaxError, BatchTypeError)):
+        return None
+    for held in dict.fromkeys((others, None)):
+        if (by_reference := attempts.by_reference(held)) is not None:
+            with contextlib.suppress(HloBatchError):
+                return _mended(NONE_KNOWN.and_also(Learned(WHOLE_PROGRAM, by_reference)), attempts)
+    return None
 
 
 def _mended(facts: Facts, attempts: Attempts) -> Attempt:

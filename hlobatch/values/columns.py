@@ -16,12 +16,14 @@ from typing import Any, Final
 import jax
 import jax.numpy as jnp
 
-from hlobatch.diagnostics import BatchTypeError, CapacityError, UnsupportedSyntaxError, as_also
+from hlobatch.diagnostics import BatchTypeError, CapacityError, MissingValueError, UnsupportedSyntaxError, as_also
 from hlobatch.ir.reference import Nothing
 from hlobatch.values import own_containers, rows
 from hlobatch.values.facts import Learned, NotYet, Site
 from hlobatch.values.growing_lists import GrowingList
 from hlobatch.values.held_classes import BelongsTo, families, family, held_class, is_held, new
+from hlobatch.values.held_classes import held as held_in_columns
+from hlobatch.values.holders import is_content
 from hlobatch.values.kinds import Kinds, asked
 from hlobatch.values.lane_failures import fails
 from hlobatch.values.one_of import held
@@ -73,6 +75,8 @@ def row(value: Any, name: str, place: Place, number: int) -> Any:
     """
     if isinstance(value, Kinds):
         asked(value)
+    if is_content(name):
+        return _row_of_container(value, name)
     if value is None or isinstance(value, Nothing):
         raise NotYet(as_also(BatchTypeError, AttributeError)(f"'NoneType' object has no attribute {name!r}"))
     if not is_held(value):
@@ -83,6 +87,18 @@ def row(value: Any, name: str, place: Place, number: int) -> Any:
     if own is not list(families())[number]:
         raise Learned(site_of(place), BelongsTo(own))
     fails(AttributeError, f"'NoneType' object has no attribute {name!r}", jnp.equal(value.hb_number, 0))
+    return value.hb_number
+
+
+def _row_of_container(value: Any, name: str) -> Any:
+    """The row of a holder in the column of containers."""
+    if not is_held(value) or name not in families()[family(type(value))]:
+        raise UnsupportedSyntaxError(
+            "a container is held by reference here, and this is another object", help="give it a variable of its own."
+        )
+    known = held_in_columns()
+    if known is not None and name in known.containers.may_be_none:
+        fails(MissingValueError, "a container is None here", jnp.equal(value.hb_number, 0))
     return value.hb_number
 
 

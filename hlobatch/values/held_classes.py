@@ -41,9 +41,11 @@ class HeldInColumns:
 
     Attributes:
         kinds: The classes, each with the names of the attributes that its objects have.
+        containers: The plan by which containers are in objects of some of the classes; None if there are none.
     """
 
     kinds: tuple[tuple[type, tuple[str, ...]], ...]
+    containers: Any = None
 
     @cached_property
     def families(self) -> dict[type, frozenset[str]]:

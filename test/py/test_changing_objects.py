@@ -131,8 +131,7 @@ def test_a_set_was_joined_to_in_place():
         seen |= {2}
         return len(same) + n
 
-    with pytest.raises(hb.UnsupportedSyntaxError, match="changes 'seen' in place"):
-        aliased(np.arange(6))
+    assert aliased(np.arange(6)).tolist() == [2, 3, 4, 5, 6, 7]
 
 
 def test_what_an_object_remembers_is_no_change_of_it():
@@ -252,15 +251,14 @@ def of_a_row(n):
 
 
 @pytest.mark.parametrize(
-    "program", [of_an_item, of_an_item_of_a_known_list, of_the_last_item], ids=lambda f: f.__name__
+    "program", [of_an_item, of_an_item_of_a_known_list, of_the_last_item, of_a_list], ids=lambda f: f.__name__
 )
 def test_an_object_that_a_function_has_put_in_and_returns_is_changed_by_both_names(program):
     """Regression: the change was lost. A function that makes an object, puts it into a container and returns it."""
     assert hb.batch(program)(np.arange(4)).tolist() == [program(n) for n in range(4)]
 
 
-@pytest.mark.parametrize("program", [of_a_list, of_a_row], ids=lambda f: f.__name__)
-def test_what_a_function_has_put_in_and_returns_is_not_changed_by_another_name(program):
+def test_what_a_function_has_put_in_and_returns_is_not_changed_by_another_name():
     """Regression: the change was lost. A function that makes an object, puts it into a container and returns it."""
     with pytest.raises(hb.UnsupportedSyntaxError, match="is another name, or a part"):
-        hb.batch(program)(np.arange(4))
+        hb.batch(of_a_row)(np.arange(4))

@@ -453,7 +453,7 @@ def marked_by_a_function_inside(n):
     return seen, grid, count
 
 
-def test_rows_that_are_one_list_are_refused_where_the_lane_chooses_among_them() -> None:
+def test_rows_that_are_one_list_change_together_where_the_lane_chooses_among_them() -> None:
     def named(i: Any, j: Any) -> Any:
         row = [0, 0]
         grid = [row, row]
@@ -466,5 +466,5 @@ def test_rows_that_are_one_list_are_refused_where_the_lane_chooses_among_them() 
         return grid
 
     for function in (named, repeated):
-        with pytest.raises(hb.UnsupportedSyntaxError, match="another part is the same object"):
-            hb.batch(function)(jnp.arange(2), jnp.arange(2))
+        found = hb.batch(function)(jnp.arange(2), jnp.arange(2))
+        assert [np.asarray(column)[0].tolist() for row in found for column in row] == [1, 0] * len(found)

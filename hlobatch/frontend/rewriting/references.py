@@ -30,6 +30,7 @@ from hlobatch.scoped import having
 from hlobatch.values.columns import Place, site_of
 from hlobatch.values.facts import WHOLE_PROGRAM, Facts
 from hlobatch.values.held_classes import BelongsTo, HeldInColumns, family
+from hlobatch.values.holders import is_content
 
 if TYPE_CHECKING:
     from hlobatch.frontend.source import Source
@@ -56,7 +57,7 @@ class Referring:
             method_of: The name of the class of which the code is a method; else empty.
             first: The name of the function's first parameter.
         """
-        if place in self.others:
+        if place in self.others and not is_content(node.attr):  # a container is read where its holder is, too
             return self.others[place]
         found = self.held.families_with(node.attr)
         if method_of and isinstance(node.value, ast.Name) and node.value.id == first:
@@ -95,6 +96,8 @@ def with_columns(source: Source) -> Source:
     known = _referring.get()
     if known is None or source.is_of_prelude:
         return source
+    if known.held.containers is not None:
+        source = known.held.containers.of(source)
     others = tuple(sorted((p, id(k)) for p, k in known.others.items() if p[0] == source.file))
     kept = _MADE.setdefault(source.function, {})
     key = (known.held, others, ast.dump(source.node, include_attributes=True))
