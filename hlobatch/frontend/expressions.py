@@ -190,7 +190,11 @@ class ExpressionLowering(WholeLowering):
             self.primitive([located(ast.Expr(check), node)], [], node, self.source.text(node))
         method = helper("__hb_method", [name, *(load(operand, node) for operand in names)], node)
         given = reversed(names) if operation == "contains" else names
-        call = located(ast.Call(method, [load(operand, node) for operand in given], []), node)
+        operands = [load(operand, node) for operand in given]
+        if self.is_overloaded(special_methods.reflected(operation), node):
+            both = load(self.as_variable(helper("__hb_sides", [name, *operands], node), node), node)
+            operands = [located(ast.Subscript(both, literal(i, node), ast.Load()), node) for i in range(2)]
+        call = located(ast.Call(method, operands, []), node)
         if operation == "truth" and self.callee.columns:
             there = located(ast.Compare(load(names[0], node), [ast.IsNot()], [literal(None, node)]), node)
             return self.simple(located(ast.BoolOp(ast.And(), [there, helper("__hb_truth", [call], node)]), node))

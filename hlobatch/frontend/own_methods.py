@@ -27,7 +27,7 @@ from hlobatch.values.lane_failures import fails
 from hlobatch.values.own_containers import has_content, is_of_missing_keys
 
 NEXT: Final = "__next__"
-_REFLECTED: Final = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
+REFLECTED: Final = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
 
 
 def own_method(value: Any, name: str) -> types.FunctionType | None:
@@ -121,7 +121,7 @@ def check_operands(operation: str, *operands: Any) -> None:
         return
     other = type(right[0]).__name__
     text = f"unsupported operand type(s) for {sign}: 'NoneType' and {other!r}"
-    if operation in _REFLECTED:
+    if operation in REFLECTED:
         text = f"{sign!r} not supported between instances of 'NoneType' and {other!r}"
     fails(TypeError, text, jnp.logical_not(is_there(left)))
 
@@ -154,7 +154,7 @@ _SIGNS: Final = {
 def _names(operation: str) -> tuple[str, ...]:
     """The names of the methods that Python may call for an operation."""
     plain = operation.removeprefix("i") if operation != "invert" else operation
-    reflected = _REFLECTED.get(plain, f"r{plain}")
+    reflected = REFLECTED.get(plain, f"r{plain}")
     return f"__{operation}__", f"__{plain}__", f"__{reflected}__", *(("__eq__",) if operation == "ne" else ())
 
 
@@ -163,7 +163,7 @@ def _methods(operation: str, left: Any, *right: Any) -> Iterator[tuple[Callable[
     in_place, plain, reflected, *_ = _names(operation)
     forward = [(plain, left, right)]
     # Between two objects of one class, only comparisons ask the other one as well.
-    backward = [(reflected, o, (left,)) for o in right if type(o) is not type(left) or plain.strip("_") in _REFLECTED]
+    backward = [(reflected, o, (left,)) for o in right if type(o) is not type(left) or plain.strip("_") in REFLECTED]
     comes_first = any(reflected_comes_first(operation, left, other) for other in right)
     for name, self, others in (
         *([(in_place, left, right)] if in_place != plain else []),
@@ -183,4 +183,4 @@ def reflected_comes_first(operation: str, left: Any, right: Any) -> bool:
     kind, derived = type(left), type(right)
     if derived is kind or not issubclass(derived, kind) or not own_method(right, reflected):
         return False
-    return plain.strip("_") in _REFLECTED or getattr(derived, reflected) is not getattr(kind, reflected, None)
+    return plain.strip("_") in REFLECTED or getattr(derived, reflected) is not getattr(kind, reflected, None)

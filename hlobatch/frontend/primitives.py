@@ -171,6 +171,7 @@ HELPERS: Final = {
     "__hb_member": members.member,
     "__hb_property_of_base": special_methods.property_of_base,
     "__hb_method": special_methods.method,
+    "__hb_sides": special_methods.sides,
     "__hb_check_operands": special_methods.check_operands,
     "__hb_result": special_methods.as_result,
     "__hb_gone_over": reductions.gone_over,

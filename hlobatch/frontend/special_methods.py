@@ -27,7 +27,7 @@ from hlobatch.frontend.guesses import ANY_SPECIAL
 from hlobatch.frontend.items import item
 from hlobatch.frontend.members import NAMES, member
 from hlobatch.frontend.operators import BINARY, COMPARISONS, UNARY
-from hlobatch.frontend.own_methods import own_method, reflected_comes_first
+from hlobatch.frontend.own_methods import REFLECTED, own_method, reflected_comes_first
 from hlobatch.values.held_classes import is_held
 from hlobatch.values.lane_failures import needed
 
@@ -46,7 +46,7 @@ def operation(node: ast.AST) -> tuple[tuple[str, ...], str, Sequence[ast.expr]] 
         case ast.UnaryOp(op, operand) if name := UNARY.get(type(op)):
             return (f"__{name}__",), name, (operand,)
         case ast.Compare(left, [op], [right]) if name := COMPARISONS.get(type(op)):
-            return ((_NE, _EQ) if name == "ne" else (f"__{name}__",)), name, (left, right)
+            return ((_NE, _EQ) if name == "ne" else (f"__{name}__", *reflected(name))), name, (left, right)
         case ast.Compare(left, [ast.In() | ast.NotIn()], [right]):
             return ("__contains__",), "contains", (left, right)
         case ast.Subscript(value, index, ast.Load()) if not isinstance(index, (ast.Slice, ast.Starred)):
@@ -96,6 +96,11 @@ def methods_called(node: ast.expr) -> tuple[str, ...]:
     return _CALLED.get(type(node), (ANY_SPECIAL,))
 
 
+def reflected(operation: str) -> tuple[str, ...]:
+    """The method of the right operand that Python calls for a comparison by order, if the left one has none."""
+    return (f"__{REFLECTED[operation]}__",) if operation in ("lt", "le", "gt", "ge") else ()
+
+
 def augmented(node: ast.AugAssign) -> tuple[tuple[str, ...], str] | None:
     """The methods that Python may call for ``target += value``, and the operation; None if there are none."""
     name = _BINARY.get(type(node.op))
@@ -127,10 +132,19 @@ def method(name: str, *operands: Any) -> Callable[..., Any]:
     for special in (*in_place, *_SPECIALS.get(name, (f"__{operator}__",))):
         if own := own_method(value, special):
             return own
+    if sides(name, *operands) != operands:
+        return own_method(operands[1], *reflected(name))  # type: ignore[return-value]
     if in_place and operator != _POW:
         return functools.partial(python_numbers.augment, operator)
     name = operator if in_place else name
     return functools.partial(_MEANINGS.get(name, functools.partial(python_numbers.operate, name)))
+
+
+def sides(name: str, *operands: Any) -> tuple[Any, ...]:
+    """The operands of a comparison in the order in which its method gets them: the one with the method first."""
+    if not reflected(name) or own_method(operands[0], f"__{name}__"):
+        return operands
+    return operands[::-1] if own_method(operands[1], *reflected(name)) else operands
 
 
 def check_operands(name: str, *operands: Any) -> None:

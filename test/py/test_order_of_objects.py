@@ -21,6 +21,12 @@ class Both(Plain):
         return self.k % 2 < other.k % 2
     def __gt__(self, other): return other < self
 
+class Less:
+    def __init__(self, k): self.k = k
+    def __lt__(self, other):
+        if self.k % 2 == other.k % 2: return self.k < other.k
+        return self.k % 2 < other.k % 2
+
 @functools.total_ordering
 class Total:
     def __init__(self, k): self.k = k
@@ -43,7 +49,7 @@ class Data:
     k: int
     name: int = dataclasses.field(compare=False, default=3)
 """
-KINDS = ("Plain", "Both", "Total", "Other", "Data")
+KINDS = ("Plain", "Both", "Less", "Total", "Other", "Data")
 QUESTIONS = {
     "largest": "max([C(2), C(n), C(4)]).k",
     "least of arguments": "min(C(2), C(n), C(n + 1)).k",
