@@ -277,6 +277,32 @@ def test_containers_by_reference_are_plain_ones_in_exceptions():
     assert caught.value.lanes == (4,)
 
 
+VIEWS = {
+    "reversed": ("reversed(one)", "sum(seen)"),
+    "reversed and numbered": ("enumerate(reversed(one))", "sum(x * i for i, x in seen)"),
+    "an iterator": ("iter(one)", "next(seen) + sum(seen)"),
+    "pairs": ("zip(one, one)", "sum(x * y for x, y in seen)"),
+    "a generator expression": ("(x + 1 for x in one)", "sum(seen)"),
+    "a slice": ("one[:2]", "sum(seen)"),
+    "the list itself": ("one", "sum(seen)"),
+    "a display": ("[*one, other.pop(), *one]", "sum(seen)"),
+    "keys": ("dict.fromkeys(one).keys()", "sum(seen)"),
+}
+
+
+@pytest.mark.parametrize("other", ["one", "one if n > 4 else [7]"])
+@pytest.mark.parametrize(("made_of", "used"), VIEWS.values(), ids=VIEWS)
+def test_what_is_made_of_a_list_sees_changes_by_another_name_as_in_python_or_is_refused(made_of, used, other):
+    lines = [
+        "one = [n, 2]",
+        f"other = {other}",
+        f"seen = {made_of}",
+        "other.append(5)",
+        f"return {used} * 100 + sum(one)",
+    ]
+    right_or_refused(made("\n    ".join(["def main(n):", *lines]) + "\n"), NUMBERS)
+
+
 ASKED = {
     "isinstance": "isinstance(one, list)",
     "type": "type(one) is list",

@@ -137,7 +137,8 @@ class _Moving:
         held = _Held(name, self._rebound(behind), self._stored)
         new = self._with_early_parts(value, held)
         roots = {root.id for place in held.places if isinstance(root := root_of(place), ast.Name)}
-        if not roots.isdisjoint(self._changed(behind, use)):
+        changed = self._changed(behind, use)
+        if not roots.isdisjoint(changed) or (self._counts_at_once(value) and any(map(self._may_be_another, changed))):
             return None
         return [*held.statements(statement), *(_with_name(use, new, part) for part in behind), *others]
 
@@ -165,6 +166,20 @@ class _Moving:
             return any(isinstance(part, (ast.Yield, ast.YieldFrom)) for part in own_parts_of(inner))
         made = self._static(value.func)
         return (_is_one_of(made, MAKERS) and made is not iter) or inspect.isgeneratorfunction(made)
+
+    def _counts_at_once(self, value: ast.expr) -> bool:
+        """Whether an iterator begins with what is the last item where it is made, or is made of one that does."""
+        return any(isinstance(part, ast.Call) and self._static(part.func) is reversed for part in walk(value))
+
+    def _may_be_another(self, name: str) -> bool:
+        """Whether a variable may have an object that another variable has, too, or that holds one."""
+        stores = sum(1 for one in self._names if one.id == name and isinstance(one.ctx, ast.Store))
+        values = [
+            part.value
+            for part in walk(self._node)
+            if isinstance(part, ast.Assign) and [ast.dump(one) for one in part.targets] == [_stored(name)]
+        ]
+        return stores > len(values) or not all(map(_is_of_its_own, values))
 
     def _with_early_parts(self, value: ast.expr, held: _Held) -> ast.expr:
         """An iterator whose parts that are evaluated where it is made are kept in variables."""
@@ -253,6 +268,17 @@ class _Moving:
             parts += [part for function in self._functions.values() for part in walk(function)]
         roots = (root_of(value) for part in parts for value in changed_by(part, self._static))
         return frozenset(root.id for root in roots if isinstance(root, ast.Name))
+
+
+def _stored(name: str) -> str:
+    return ast.dump(ast.Name(name, ast.Store()))
+
+
+def _is_of_its_own(value: ast.expr) -> bool:
+    """Whether an expression makes an object that has no other one in it."""
+    if isinstance(value, (ast.List, ast.Set, ast.Dict)):
+        return not any(isinstance(part, (ast.Name, ast.Call)) for part in walk(value))
+    return isinstance(value, (ast.Constant, ast.Compare))
 
 
 class _Held:
