@@ -13,6 +13,7 @@ function is found by the object, and not by its name. If no value differs betwee
 
 from __future__ import annotations
 
+import collections
 import copy
 import enum
 import functools
@@ -190,11 +191,14 @@ def _needs_meaning(function: Any, meaning: Meaning, args: tuple[Any, ...], kwarg
     holds_arrays = _holds(is_of_lane if meaning.converts else _is_jax, (args, kwargs))
     computes = function in _OF_OPERANDS and _holds(is_boxable, (args, kwargs))
     calls = function in _CALLERS and _holds(callable, (args, kwargs))
-    return holds_arrays or computes or calls or any(isinstance(value, Growing) for value in args)
+    has_keys = function in _OF_KEYS and any_optional(args)
+    return holds_arrays or computes or calls or has_keys or any(isinstance(value, Growing) for value in args)
 
 
 _OF_ARRAYS: Final = ("jax.numpy", "jax.lax", "jax.nn")
 """Modules whose functions compute with all their arguments."""
+_OF_KEYS: Final = frozenset({set, frozenset, dict, collections.OrderedDict, collections.Counter})
+"""Functions that hash the items of their arguments, which may be None in some lanes."""
 _OF_OPERANDS: Final = frozenset({abs, sum, pow, divmod, min, max, sorted, *library_functions.OPERATORS})
 """Functions that act like operators, for which the user's classes may have methods."""
 

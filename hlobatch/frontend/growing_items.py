@@ -43,6 +43,7 @@ from hlobatch.values.kinds import kind_of_value
 from hlobatch.values.lane_arrays import LaneArray, worst
 from hlobatch.values.lane_failures import fails, needed
 from hlobatch.values.one_of import ranked
+from hlobatch.values.optional import any_optional
 from hlobatch.values.own_containers import has_content, python_class
 from hlobatch.values.tables import Table, type_of_value
 from hlobatch.values.texts import LaneText
@@ -179,9 +180,14 @@ def as_set(iterable: Any = (), /) -> Any:
         in_a_row = in_rows(iterable) if isinstance(iterable, Growing) else _of_array(iterable)
         return GrowingSet.of_list(in_a_row)
     items = list(iterable)
-    if not differs(items) and not any(isinstance(item, Possible) for item in items):
+    if not _differ(items) and not any(isinstance(item, Possible) for item in items):
         return set(items)
     return GrowingSet.of_those_there(*in_use(items_of(items)))
+
+
+def _differ(keys: Sequence[Any]) -> bool:
+    """Whether keys differ between lanes; one that is None in some lanes may be an object without arrays of a lane."""
+    return differs(keys) or any_optional(keys)
 
 
 def as_dict(pairs: Any, kind: type[GrowingDict] = GrowingDict, factory: Callable[[], Any] | None = None) -> Any:
@@ -198,7 +204,7 @@ def as_dict(pairs: Any, kind: type[GrowingDict] = GrowingDict, factory: Callable
         new = kind.of_pairs(pairs)
     else:
         known = items_of(list(pairs))
-        if not differs([item.value[0] for item in known]) and all(item.is_there is True for item in known):
+        if not _differ([item.value[0] for item in known]) and all(item.is_there is True for item in known):
             first = () if factory is None else (factory,)
             return kind.python(*first, [item.value for item in known])
         new = kind.of_those_there([item.value for item in known], [item.is_there for item in known])
@@ -270,7 +276,7 @@ def starred_set(are_starred: Sequence[bool], *parts: Any) -> Any:
 
 def displayed_set(*items: Any) -> Any:
     """``{a, b}``."""
-    return as_set(items) if differs(items) else set(items)
+    return as_set(items) if _differ(items) else set(items)
 
 
 UNPACKED: Final = object()
@@ -281,7 +287,7 @@ def displayed_dict(*parts: Any) -> Any:
     """``{a: x, **d}``, given keys and values alternately."""
     pairs = list(zip(parts[::2], parts[1::2], strict=True))
     if not any(key is UNPACKED for key, _ in pairs):
-        return as_dict(pairs) if differs([key for key, _ in pairs]) else dict(pairs)
+        return as_dict(pairs) if _differ([key for key, _ in pairs]) else dict(pairs)
     for key, value in pairs:
         if key is UNPACKED:
             _check_mapping(value)

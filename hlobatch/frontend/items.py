@@ -163,7 +163,7 @@ def check_key(entries: Any, key: Any) -> None:
     Raises:
         BatchTypeError: The key differs between lanes, so that the container may have to grow.
     """
-    if any(map(is_of_lane, jax.tree.leaves(key))):
+    if any(map(is_of_lane, jax.tree.leaves(key))) or any_optional([key]):
         error = BatchTypeError(LOOKS_UP, help=NO_KEY)
         error.about = places_of(entries) or type(entries)
         raise error

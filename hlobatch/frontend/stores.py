@@ -35,6 +35,7 @@ from hlobatch.ir.growing import Growing
 from hlobatch.ir.value import Collection
 from hlobatch.prelude.bases import Content
 from hlobatch.values.boxes import attributes_of, boxed, is_boxable
+from hlobatch.values.growing_tables import GrowingDict
 from hlobatch.values.held_classes import is_held
 from hlobatch.values.identity import has_changed, is_now, is_one_of, mutable_parts, places_of
 from hlobatch.values.kinds import Kinds, asked
@@ -94,7 +95,7 @@ def _refuse_circle(root: Any, value: Any, steps: Sequence[Step]) -> None:
 def part(root: Any, *steps: Step) -> Any:
     """The operand of an augmented assignment to a part of a value."""
     *way, last = _into_contents(root, steps, is_read=True)
-    is_there(last[1], "an item at")
+    _check_step(None if way else root, last)
     if way and (lists := Lists.of(root, _keys(steps))) is not None:
         return lists.found()
     for step in way:
@@ -214,10 +215,19 @@ def _keys(steps: Sequence[Step]) -> list[Any]:
     return [key if kind == "[]" else None for kind, key in steps]
 
 
+def _check_step(base: Any, step: Step) -> None:
+    """Note the lanes in which an index is None; refuse a key that is, which a dict may have."""
+    kind, key = step
+    if kind == "[]" and isinstance(base, dict) and is_optional(key):
+        check_key(base, key)
+    if not isinstance(base, (dict, GrowingDict)):
+        is_there(key, "an item at")
+
+
 def _changed(base: Any, steps: Sequence[Step], assigned: Callable[[Any, Step], Any]) -> Any:
     """A copy of a value with the part to which the steps lead replaced by ``assigned(base, step)``."""
     step, *rest = steps
-    is_there(step[1], "an item at")
+    _check_step(base, step)
     if step[0] == ".":
         needed(base, AttributeError, f"'NoneType' object has no attribute {step[1]!r}")
     else:

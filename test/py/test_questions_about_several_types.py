@@ -381,3 +381,49 @@ def test_members_of_an_enum_are_integers():
         return isinstance(level, int) + level * 2 + len(str(level)) + len(repr(same)) + (type(same) is Level)
 
     assert in_lanes(main, NUMBERS) == in_python(main, NUMBERS)
+
+
+class Point:
+    def __init__(self, p):
+        self.p = p
+
+    def __eq__(self, other):
+        return isinstance(other, Point) and self.p == other.p
+
+    def __hash__(self):
+        return 5
+
+
+KEYS = {
+    "in a display": "return {x: 1}[x]",
+    "in a tuple": "return {(x, 1): 1}.get((None, 1), 4)",
+    "in a set": "return len({x, None})",
+    "in a set of a list": "return len(set([x, None]))",
+    "in a dict of pairs": "return len(dict([(x, 1), (None, 2)]))",
+    "in a comprehension": "return len({k: 1 for k in (x, None)})",
+    "of an assignment": "d = {}\n    d[x] = 1\n    return len(d) + d.get(None, 5)",
+    "of an augmented assignment": "d = {None: 2}\n    d[x] += 1\n    return d[None]",
+    "of a method": "s = set()\n    s.add(x)\n    return len(s) + (None in s)",
+    "beside keys of lanes": "d = {n: 1}\n    d[x] = 2\n    return len(d)",
+}
+
+
+@pytest.mark.parametrize("value", ["Point(n)", "n"])
+@pytest.mark.parametrize("body", KEYS.values(), ids=KEYS)
+def test_a_key_that_is_none_in_some_lanes_is_refused(body, value, tmp_path):
+    """An object that is None in some lanes was a key that no None equals, or raised a ``TypeError``."""
+    path = tmp_path / "program.py"
+    path.write_text(f"def main(n):\n    x = {value} if n % 2 else None\n    {body}\n")
+    space = {"Point": Point}
+    exec(compile(path.read_text(), str(path), "exec"), space)
+    with pytest.raises(hb.BatchTypeError, match=r"is put into a container whose length|is an object of 'Point'"):
+        hb.batch(space["main"])(np.arange(3, dtype=np.int32))
+
+
+def test_a_key_that_is_none_in_some_lanes_is_found():
+    def main(n):
+        x = n if n % 2 == 1 else None
+        y = Point(n) if n % 2 == 1 else None
+        return {None: 2, 1: 3, 3: 4, 5: 6}[x] + {None: 1}.get(y, 3) * 10
+
+    assert in_lanes(main, NUMBERS) == in_python(main, NUMBERS)
