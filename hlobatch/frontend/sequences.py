@@ -32,7 +32,7 @@ from hlobatch.frontend.files import is_users, lines_of
 from hlobatch.frontend.lane_numbers import as_bool, differs
 from hlobatch.frontend.lane_ranges import in_range
 from hlobatch.frontend.own_methods import check_asked_in_part, own_method
-from hlobatch.frontend.python_numbers import type_of
+from hlobatch.frontend.python_numbers import as_python, type_of
 from hlobatch.frontend.traced_functions import as_meant
 from hlobatch.ir.carrier import Carrier
 from hlobatch.ir.choice import Choice
@@ -143,6 +143,8 @@ def _is(left: Any, right: Any) -> Any:
             return for_each(partial(_is, known), value)
         if _is_flag(known) and _is_flag(value) and is_array(value):
             return equal(value, known)
+        if _is_flag(known) and as_python(value) is not value:  # asks for the class of a number
+            return False
         if isinstance(known, enum.IntEnum) and is_array(value) and is_integer(value):
             return equal(value, int(known))
     if is_held(left) or is_held(right):

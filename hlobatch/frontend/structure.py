@@ -19,7 +19,7 @@ from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.builtins import is_array, logical_not, truth
 from hlobatch.frontend.lane_numbers import as_bool
 from hlobatch.frontend.lane_ranges import LaneRange
-from hlobatch.frontend.python_numbers import has_attribute, is_instance
+from hlobatch.frontend.python_numbers import as_python, has_attribute, is_instance
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import Growing
 from hlobatch.values.one_of import for_each
@@ -37,6 +37,7 @@ def is_singleton(subject: Any, value: bool) -> Any:
     if not is_array(subject):
         return subject is value
     if subject.dtype != bool or subject.shape != ():
+        as_python(subject)  # asks for the class of a number
         return False
     return truth(subject) if value else logical_not(subject)
 

@@ -98,6 +98,22 @@ def identity_of_flags(n):
     return (x is y) + 2 * (x is not y) + 4 * (x is True)
 
 
+def flag_among_floats(n):
+    x = (True, n / 2, 1.0)[n % 3]
+    return (x is True) + 2 * (x is not True) + 4 * (x == 1)
+
+
+def pattern_among_floats(n):
+    x = (True, n / 2, False)[n % 3]
+    match x:
+        case True:
+            return 1
+        case False:
+            return 2
+        case _:
+            return 3
+
+
 # None, or no container, where items are asked for
 
 
@@ -248,6 +264,8 @@ FUNCTIONS = (
     text_number_flag,
     parts_of_a_flag,
     identity_of_flags,
+    flag_among_floats,
+    pattern_among_floats,
     none_between_texts_and_pairs,
     stars_in_a_list,
     stars_in_a_tuple,
