@@ -28,7 +28,8 @@ from hlobatch.frontend.nested import Template
 from hlobatch.frontend.rewriting.inner_classes import with_classes
 from hlobatch.frontend.rewriting.memoized import Memoized, with_dicts
 from hlobatch.frontend.rewriting.references import columns
-from hlobatch.frontend.source import MISSING, Source, plain_function, read_source
+from hlobatch.frontend.scopes import MISSING
+from hlobatch.frontend.source import Source, plain_function, read_source
 from hlobatch.ir.names import unused
 from hlobatch.values.facts import Copy, Facts, Site, of_function
 

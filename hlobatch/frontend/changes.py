@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections import Counter, OrderedDict, deque
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-import numpy as np
-
-from hlobatch.frontend.nodes import children, walk, walk_all
+from hlobatch.frontend.harm import ANY, Harm, of_method
+from hlobatch.frontend.nodes import all_arguments, children, walk, walk_all
 from hlobatch.frontend.scopes import own_parts, parameters, places_in, root_of, target_names
 
 
@@ -68,60 +67,31 @@ def changed_parameters(node: ast.FunctionDef) -> Mapping[str, ast.expr]:
     return {name: part for name, part in changes_of(node.body).items() if name in names}
 
 
-METHODS: Final[Mapping[type, frozenset[str]]] = {
-    list: frozenset({"append", "clear", "extend", "insert", "pop", "remove", "reverse", "sort"}),
-    deque: frozenset({"append", "appendleft", "clear", "extend", "extendleft", "insert", "pop", "popleft", "remove"})
-    | {"reverse", "rotate"},
-    dict: frozenset({"clear", "pop", "popitem", "setdefault", "update"}),
-    OrderedDict: frozenset({"move_to_end"}),
-    set: frozenset({"add", "clear", "difference_update", "discard", "intersection_update", "pop", "remove"})
-    | {"symmetric_difference_update", "update"},
-    np.ndarray: frozenset({"byteswap", "fill", "partition", "put", "resize", "sort"}),
-}
-"""The methods by which objects of each kind are changed in place."""
-MAY_CHANGE: Final = frozenset().union(*METHODS.values())
-"""Methods that change objects of some kind."""
-CHANGING: Final = (METHODS[list] | METHODS[deque] | METHODS[dict]) - {"extendleft", "rotate", "sort"}
+def _changing(kind: type) -> set[str]:
+    names = {name for name in vars(kind) if not name.startswith("_") and callable(getattr(kind, name))}
+    return {name for name in names if of_method(kind, name) == ANY}
+
+
+CHANGING: Final = frozenset(_changing(list) | _changing(deque) | _changing(dict)) - {"extendleft", "rotate", "sort"}
 """Methods that change lists, deques or dicts, and that arrays do not have. Those of the prelude are not among them:
 their own code says what they change."""
-READERS: Final = frozenset(
-    name for kind in (Counter, dict, list, set, str, tuple, np.ndarray) for name in dir(kind) if name not in MAY_CHANGE
-)
-"""Methods of containers, texts and arrays that change nothing."""
 
 
-HARMLESS: Final = frozenset(
-    {abs, all, any, bool, dict, enumerate, filter, isinstance, len, list, map, max, min, range, reversed, set, sorted}
-    | {print, sum, tuple, zip}
-)
-"""Functions that change none of their arguments."""
-_PURE: Final = ("functools", "itertools", "math", "operator")
-"""Modules whose functions change none of their arguments."""
-
-
-def changed_by(node: ast.AST, static_value: Callable[[ast.expr], Any]) -> list[ast.expr]:
+def changed_by(node: ast.AST, harm: Callable[[ast.expr], Harm]) -> list[ast.expr]:
     """The values that a statement or an expression may change in place, apart from its parts.
 
     Args:
         node: The code.
-        static_value: Gives the values of names from outside of the function.
+        harm: What the operation of an expression may do.
     """
     match node:
         case ast.Assign(targets) | ast.Delete(targets):
             return [part.value for target in targets for part in places_in(target)]
         case ast.AugAssign(target):
             return [target]
-        case ast.Call(function, arguments):
-            if is_pure(static_value(function)):
-                return []
-            changes_own = isinstance(function, ast.Attribute) and function.attr not in READERS
-            return [*arguments, *([root_of(function)] if changes_own else [])]
+        case ast.Call(function) if harm(node).changes:
+            return [*all_arguments(node), *([root_of(function)] if isinstance(function, ast.Attribute) else [])]
     return []
-
-
-def is_pure(function: Any) -> bool:
-    """Whether a function changes none of its arguments, as far as is known; it may print."""
-    return getattr(function, "__module__", None) in _PURE or any(function is known for known in HARMLESS)
 
 
 class Change(ast.Call):

@@ -41,8 +41,16 @@ from hlobatch.frontend.own_methods import NEXT
 from hlobatch.frontend.places import changed
 from hlobatch.frontend.printing import PrintLowering
 from hlobatch.frontend.program_calls import CallLowering, is_starred
-from hlobatch.frontend.scopes import HELPER, assigned_in_expressions, read_names, root_of, target_names, with_parts
-from hlobatch.frontend.source import MISSING, Source
+from hlobatch.frontend.scopes import (
+    HELPER,
+    MISSING,
+    assigned_in_expressions,
+    read_names,
+    root_of,
+    target_names,
+    with_parts,
+)
+from hlobatch.frontend.source import Source
 from hlobatch.frontend.steps import changes_one_of, is_given
 from hlobatch.frontend.straight_line import WHOLE
 from hlobatch.frontend.syntax import helper, literal, load

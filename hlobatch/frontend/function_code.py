@@ -21,8 +21,8 @@ from hlobatch.frontend.meanings import Meanings, comprehension_in_known_order
 from hlobatch.frontend.nodes import Comprehension, located
 from hlobatch.frontend.primitives import HELPERS
 from hlobatch.frontend.rewriting.recompiled import recompiled
-from hlobatch.frontend.scopes import HELPER, local_names, with_parts
-from hlobatch.frontend.source import MISSING, Source, source_of
+from hlobatch.frontend.scopes import HELPER, MISSING, local_names, with_parts
+from hlobatch.frontend.source import Source, source_of
 from hlobatch.frontend.syntax import helper, literal
 from hlobatch.values.draws import is_users_class
 

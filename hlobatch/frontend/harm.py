@@ -32,8 +32,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch.frontend.nodes import all_arguments, walk
-from hlobatch.frontend.scopes import HELPER
-from hlobatch.frontend.source import MISSING
+from hlobatch.frontend.scopes import HELPER, MISSING
 
 
 class Harm(NamedTuple):
@@ -41,7 +40,7 @@ class Harm(NamedTuple):
 
     Attributes:
         raises: Whether it may raise.
-        changes: Whether it may change an object, bind a variable, or show outside of the program.
+        changes: Whether it may change an object or bind a variable.
         reads: Whether it reads what other code may change.
         of_classes: Whether a class of the user's may have a method in its place, which may do anything.
     """
@@ -102,6 +101,7 @@ FUNCTIONS: Final[tuple[tuple[Any, Harm], ...]] = (
     *((one, READS) for one in (dict, enumerate, frozenset, len, list, set, str, tuple)),
     *((one, READS) for one in (abs, all, any, ascii, bin, filter, hash, hex, map, oct, repr, reversed, sum, zip)),
     *((one, READS) for one in (dir, hasattr, iter, sorted, vars)),
+    (print, READS),  # what is printed is an effect of its own, which changes no object
     *((one, RAISES) for one in (chr, divmod, pow, range, round)),  # a number that is too large, negative or 0
     *((one, RAISES_AND_READS) for one in (bytearray, bytes, complex, float, format, getattr, int, max, min, ord)),
     *((one, READS) for one in (collections.Counter, collections.OrderedDict, collections.defaultdict)),
@@ -110,6 +110,7 @@ FUNCTIONS: Final[tuple[tuple[Any, Harm], ...]] = (
     *((one, RAISES) for one in vars(math).values() if callable(one)),
     *((one, READS) for one in (operator.attrgetter, operator.itemgetter, operator.methodcaller, functools.partial)),
     (functools.cmp_to_key, NONE),
+    (functools.reduce, RAISES_AND_READS),
     *((one, READS) for one in (itertools.accumulate, itertools.chain)),
     *((one, READS) for one in (itertools.compress, itertools.cycle, itertools.dropwhile, itertools.filterfalse)),
     *((one, READS) for one in (itertools.groupby, itertools.pairwise, itertools.product, itertools.starmap)),
@@ -118,7 +119,7 @@ FUNCTIONS: Final[tuple[tuple[Any, Harm], ...]] = (
     *((one, RAISES_AND_READS) for one in (itertools.permutations, itertools.tee)),
     *((one, RAISES_AND_READS) for one in (itertools.islice, itertools.count, itertools.repeat)),
 )
-"""Functions of Python's and its library's. ``print``, ``setattr``, ``next`` and the like are not among them."""
+"""Functions of Python's and its library's. ``setattr``, ``next`` and the like are not among them."""
 _OF_OPERATORS: Final[Mapping[Any, type[ast.AST]]] = {
     operator.add: ast.Add,
     operator.sub: ast.Sub,

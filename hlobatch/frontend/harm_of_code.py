@@ -20,12 +20,13 @@ from typing import Any, Final
 
 from hlobatch.diagnostics import HloBatchError
 from hlobatch.frontend.callees import static_value
+from hlobatch.frontend.changes import changed_by
 from hlobatch.frontend.following import Calls, called
 from hlobatch.frontend.harm import ANY, NONE, RAISES, READS, Harm, of_given, of_operation
 from hlobatch.frontend.nested import Template
 from hlobatch.frontend.nodes import walk, walk_all
-from hlobatch.frontend.scopes import local_names, positional
-from hlobatch.frontend.source import MISSING, Source, source_of
+from hlobatch.frontend.scopes import MISSING, local_names, positional, root_of
+from hlobatch.frontend.source import Source, source_of
 from hlobatch.frontend.special_methods import methods_called
 from hlobatch.frontend.straight_line import StraightLineLowering
 
@@ -64,9 +65,9 @@ def _of_callee(function: ast.expr, lowering: StraightLineLowering) -> Harm:
     """What a function may do that is not Python's or a library's."""
     match function:
         case ast.Call(ast.Name("__hb_closure"), [ast.Name(name), *_]):
-            return _of_template(lowering.constants[name], ())
+            return of_template(lowering.constants[name])
         case ast.Name(name) if name in lowering.scope:
-            return _of_template(lowering.scope[name], ())
+            return of_template(lowering.scope[name])
         case ast.Attribute(_, name) if lowering.static_value(function) is MISSING:
             return _of_calls(lowering.callees.method(name), ())
     return _of_calls(called(lowering.static_value(function)), ())
@@ -77,7 +78,7 @@ def _of_calls(calls: Calls | None, seen: tuple[Hashable, ...]) -> Harm:
     if calls is None:
         return ANY
     if isinstance(calls.function, Template):
-        return _of_template(calls.function, seen)
+        return of_template(calls.function, seen)
     if calls.function in seen:
         return NONE  # it does what its other statements do
     try:
@@ -88,10 +89,23 @@ def _of_calls(calls: Calls | None, seen: tuple[Hashable, ...]) -> Harm:
     return _of_function(source, (*seen, calls.function), frozenset(own))
 
 
-def _of_template(template: Template, seen: tuple[Hashable, ...]) -> Harm:
+def of_template(template: Template, seen: tuple[Hashable, ...] = ()) -> Harm:
+    """What a call of a function that is defined inside may do."""
     if template.key in seen:
         return NONE
     return _of_function(template.source, (*seen, template.key), frozenset())
+
+
+def changed_around(template: Template) -> frozenset[str]:
+    """The variables whose objects the calls in a function that is defined inside may change."""
+    source = template.source
+    local = local_names(source.node).union(template.captured)
+
+    def harm(node: ast.expr) -> Harm:
+        return of_operation(node, lambda part: static_value(part, source, local))
+
+    roots = (root_of(value) for part in walk(source.node) for value in changed_by(part, harm))
+    return frozenset(root.id for root in roots if isinstance(root, ast.Name))
 
 
 def _of_function(source: Source, seen: tuple[Hashable, ...], new: frozenset[str]) -> Harm:

@@ -31,8 +31,7 @@ from hlobatch.frontend.in_turn.read_by_turns import Read, read_in_turn, refused
 from hlobatch.frontend.live_items import Seen, how_seen, may_change, may_take_out, view_of
 from hlobatch.frontend.nodes import located, walk, walk_all
 from hlobatch.frontend.own_methods import NEXT
-from hlobatch.frontend.scopes import HELPER, target_names, with_parts
-from hlobatch.frontend.source import MISSING
+from hlobatch.frontend.scopes import HELPER, MISSING, target_names, with_parts
 from hlobatch.frontend.syntax import assigned, helper, literal, load
 from hlobatch.frontend.whole_function import Loop
 from hlobatch.ir.ops import BranchOp, GotoOp

@@ -34,8 +34,8 @@ from hlobatch.frontend.callees import static_value
 from hlobatch.frontend.calls import has_meaning
 from hlobatch.frontend.nodes import Comprehension, located, with_fields, with_iterables
 from hlobatch.frontend.operators import BINARY, COMPARISONS, UNARY
-from hlobatch.frontend.scopes import HELPER, target_names, with_parts
-from hlobatch.frontend.source import MISSING, Source
+from hlobatch.frontend.scopes import HELPER, MISSING, target_names, with_parts
+from hlobatch.frontend.source import Source
 from hlobatch.frontend.syntax import helper, is_none, literal, load
 
 _COMPARISONS: Final[dict[type[ast.cmpop], str]] = {

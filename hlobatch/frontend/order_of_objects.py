@@ -20,14 +20,13 @@ import types
 from typing import Any, Final
 
 from hlobatch.diagnostics import UnsupportedSyntaxError
-from hlobatch.frontend.changes import READERS, is_pure
 from hlobatch.frontend.files import is_users, lines_of
-from hlobatch.frontend.source import MISSING, read_source
+from hlobatch.frontend.harm import READERS, of_function
+from hlobatch.frontend.scopes import MISSING
+from hlobatch.frontend.source import read_source
 
 _METHODS: Final = ("__lt__", "__gt__", "__le__", "__ge__")
 _ALSO_ASKED: Final = ("__eq__", "__ne__")
-_HARMLESS: Final = (int, float, complex, str, round, divmod, type, hash, super)
-"""Classes and functions of Python that only read, beside those that ``changes.is_pure`` knows."""
 
 
 def has_order(cls: type) -> bool:
@@ -81,7 +80,7 @@ def _is_harmless(part: ast.AST, cls: type, function: types.FunctionType, known: 
                 return is_own or (isinstance(called, ast.Attribute) and own is None and called.attr in READERS)
             if isinstance(found, types.FunctionType) and is_users(found):
                 return _reads(cls, found, known)
-            return found is not print and (is_pure(found) or any(found is one for one in _HARMLESS))
+            return found is not print and not of_function(found).changes
         case ast.Call():
             return False
     return True

@@ -51,7 +51,8 @@ from hlobatch.frontend.lane_numbers import as_number
 from hlobatch.frontend.lane_slices import slice_of
 from hlobatch.frontend.nodes import located, walk_all
 from hlobatch.frontend.rewriting.memoized import memoized
-from hlobatch.frontend.source import MISSING, Source
+from hlobatch.frontend.scopes import MISSING
+from hlobatch.frontend.source import Source
 from hlobatch.frontend.syntax import assigned, helper
 from hlobatch.ir.effects import lane_print
 from hlobatch.values import columns, lane_failures, narrowing, optional, own_containers

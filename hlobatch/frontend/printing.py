@@ -18,8 +18,7 @@ from typing import Any, Final
 from hlobatch.frontend.effects import Shows
 from hlobatch.frontend.nodes import located, with_fields
 from hlobatch.frontend.primitives import compile_primitive
-from hlobatch.frontend.scopes import read_names
-from hlobatch.frontend.source import MISSING
+from hlobatch.frontend.scopes import MISSING, read_names
 from hlobatch.frontend.syntax import assigned, helper, literal, load
 from hlobatch.frontend.whole_function import WholeLowering
 

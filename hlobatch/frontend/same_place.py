@@ -18,13 +18,13 @@ it counts as well.
 from __future__ import annotations
 
 import ast
-import types
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from hlobatch.analysis.aliases import AnotherName
-from hlobatch.frontend.changes import HARMLESS, rebinding
+from hlobatch.frontend.changes import rebinding
+from hlobatch.frontend.harm_of_code import harm_of
 from hlobatch.frontend.nodes import Comprehension, all_arguments, located, prefixes, walk, walk_all, with_fields
 from hlobatch.frontend.scopes import (
     assigned_in_expressions,
@@ -238,8 +238,7 @@ class _Place:
             case ast.Subscript(value, ctx=ast.Store() | ast.Del()):
                 yield value
             case ast.Call():
-                function = self.lowering.static_value(node.func)
-                if not isinstance(function, (type, types.BuiltinFunctionType)) or function not in HARMLESS:
+                if harm_of(node, self.lowering).changes:
                     yield from _given(node)
 
 

@@ -15,6 +15,8 @@ from hlobatch.frontend.nodes import FIELDS, Comprehension, Tree, children, walk,
 
 HELPER: Final = "__hb_"
 """Prefix of the names by which compiled code refers to objects of the frontend."""
+MISSING: Final = object()
+"""The result of ``Source.resolve`` for a name that is not defined."""
 TEMPORARY: Final = "_hb_"
 """Prefix of variables that the user cannot have written."""
 

@@ -31,13 +31,11 @@ from hlobatch.frontend.rewriting.private_names import as_python_has_it
 from hlobatch.frontend.rewriting.references import with_columns
 from hlobatch.frontend.rewriting.stars import with_items_in_order
 from hlobatch.frontend.rewriting.with_statements import WithoutWith
+from hlobatch.frontend.scopes import MISSING
 from hlobatch.frontend.support import refusal
 from hlobatch.frontend.typed_code import PROGRAM, PROMPTS
 from hlobatch.prelude import is_of_prelude
 from hlobatch.values.holders import holder
-
-MISSING: Final = object()
-"""The result of ``Source.resolve`` for a name that is not defined."""
 
 
 @dataclass(frozen=True, eq=False)

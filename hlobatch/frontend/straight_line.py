@@ -33,8 +33,8 @@ from hlobatch.frontend.nested import Template, nested_functions
 from hlobatch.frontend.nodes import FIELDS, Comprehension, located
 from hlobatch.frontend.primitives import HELPERS, compile_primitive, watched
 from hlobatch.frontend.rewriting.memoized import is_memoized
-from hlobatch.frontend.scopes import HELPER, TEMPORARY, local_names, names_before, with_parts
-from hlobatch.frontend.source import MISSING, Source
+from hlobatch.frontend.scopes import HELPER, MISSING, TEMPORARY, local_names, names_before, with_parts
+from hlobatch.frontend.source import Source
 from hlobatch.frontend.steps import is_only_stored
 from hlobatch.frontend.support import refusal
 from hlobatch.frontend.syntax import assigned, helper, load, spread

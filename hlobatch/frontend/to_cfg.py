@@ -50,8 +50,7 @@ from hlobatch.frontend.own_methods import NEXT
 from hlobatch.frontend.patterns import MatchLowering
 from hlobatch.frontend.printing import as_statement
 from hlobatch.frontend.raising import RESULT
-from hlobatch.frontend.scopes import root_of, stored_names, with_parts
-from hlobatch.frontend.source import MISSING
+from hlobatch.frontend.scopes import MISSING, root_of, stored_names, with_parts
 from hlobatch.frontend.support import INSTEAD_OF_LOGGING, instead_of_effect, refusal
 from hlobatch.frontend.syntax import helper, literal, load
 from hlobatch.frontend.try_statements import TryLowering

@@ -17,7 +17,7 @@ from hlobatch.frontend.by_reference.flow import Function, initializer_of
 from hlobatch.frontend.by_reference.library import ADDS, CHANGES, COPIES, EXTENDS, KINDS, METHODS, OF_ITEMS, TAKES
 from hlobatch.frontend.by_reference.names import Names, some
 from hlobatch.frontend.by_reference.places import CONTAINERS, Objects
-from hlobatch.frontend.source import MISSING
+from hlobatch.frontend.scopes import MISSING
 from hlobatch.values.draws import is_users_class
 
 

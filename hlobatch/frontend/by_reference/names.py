@@ -12,7 +12,7 @@ from typing import Any
 from hlobatch.frontend.by_reference.flow import Flow, Function
 from hlobatch.frontend.by_reference.library import COPIES, KINDS
 from hlobatch.frontend.by_reference.places import CONTAINERS, Objects
-from hlobatch.frontend.source import MISSING
+from hlobatch.frontend.scopes import MISSING
 from hlobatch.values.draws import is_users_class
 
 

@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from hlobatch.frontend.changes import changed_by
+from hlobatch.frontend.harm import of_operation
 from hlobatch.frontend.in_turn.reads import MAKERS, reads_in_order
 from hlobatch.frontend.nodes import located, walk, walk_all, with_fields
 from hlobatch.frontend.scopes import is_path, own_parts, root_of, stored_names, with_parts
@@ -266,7 +267,8 @@ class _Moving:
         called = {part.id for part in parts if isinstance(part, ast.Name)} & self._functions.keys()
         if called:  # any function inside may call the others
             parts += [part for function in self._functions.values() for part in walk(function)]
-        roots = (root_of(value) for part in parts for value in changed_by(part, self._static))
+        harm = functools.partial(of_operation, static_value=self._static)
+        roots = (root_of(value) for part in parts for value in changed_by(part, harm))
         return frozenset(root.id for root in roots if isinstance(root, ast.Name))
 
 

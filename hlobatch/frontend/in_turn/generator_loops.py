@@ -20,19 +20,20 @@ from dataclasses import replace
 from typing import Final
 
 from hlobatch.diagnostics import Note, UnsupportedSyntaxError
-from hlobatch.frontend.changes import HARMLESS, changed_by_methods, changes_of, objects_changed
+from hlobatch.frontend.changes import changed_by_methods, changes_of, objects_changed
 from hlobatch.frontend.expressions import ExpressionLowering
 from hlobatch.frontend.failing_statements import FailingLowering
 from hlobatch.frontend.following import Calls
 from hlobatch.frontend.handlers import caught_kinds, drops_exceptions
+from hlobatch.frontend.harm_of_code import harm_of
 from hlobatch.frontend.in_turn.lazy import LAZY
 from hlobatch.frontend.in_turn.with_body import WithBody
 from hlobatch.frontend.nested import Template
 from hlobatch.frontend.nodes import located, walk, walk_all
 from hlobatch.frontend.program_calls import CallLowering, is_starred
 from hlobatch.frontend.rewriting.other_names import with_names
-from hlobatch.frontend.scopes import local_names, read_names, stored_names
-from hlobatch.frontend.source import MISSING, source_of
+from hlobatch.frontend.scopes import MISSING, local_names, read_names, stored_names
+from hlobatch.frontend.source import source_of
 from hlobatch.frontend.syntax import assigned, helper, load, placed
 from hlobatch.frontend.whole_function import Loop
 from hlobatch.ir.names import at_a_loop
@@ -55,7 +56,7 @@ def takes_turns(lowering: ExpressionLowering, loop: ast.For, iterable: ast.expr)
     if changes_of(loop.body) or changed_by_methods(loop.body) or not around.isdisjoint(stored_names(loop)):
         return True
     calls = (part for part in walk_all(loop.body) if isinstance(part, ast.Call))
-    return any(lowering.static_value(call.func) not in HARMLESS for call in calls)
+    return any(harm_of(call, lowering).changes for call in calls)
 
 
 class GeneratorLoop:

@@ -17,12 +17,11 @@ import enum
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from hlobatch.frontend.changes import MAY_CHANGE
+from hlobatch.frontend.harm_of_code import changed_around, harm_of, of_template
 from hlobatch.frontend.in_turn.kept_iterators import takes_in_turn
 from hlobatch.frontend.nested import Template
-from hlobatch.frontend.nodes import Comprehension, walk, walk_all
+from hlobatch.frontend.nodes import Comprehension, walk
 from hlobatch.frontend.own_methods import NEXT
-from hlobatch.frontend.scopes import root_of
 from hlobatch.frontend.whole_function import WholeLowering
 
 
@@ -95,7 +94,7 @@ def effects_of(node: ast.expr, function: WholeLowering) -> Effects:
     implicit = any(isinstance(part, ast.expr) and function.implicit_call(part) is not None for part in parts)
     conditions = any(isinstance(part, (ast.IfExp, ast.BoolOp)) for part in parts)
     return Effects(
-        calls=bool(callees) or counted or implicit or any(map(changes_around, _named_in(node, function))),
+        calls=bool(callees) or counted or implicit or any(map(_changes_around, _named_in(node, function))),
         prints=any(map(function.prints, parts)),
         draws=counted or any(isinstance(part, ast.Call) and function.draws(part) is not None for part in parts),
         changes=changes(node, function) or any(one.bound or one.changed or one.changes for one in callees),
@@ -105,14 +104,20 @@ def effects_of(node: ast.expr, function: WholeLowering) -> Effects:
 
 
 def changes(node: ast.expr, function: WholeLowering) -> bool:
-    """Whether code, or a function defined inside that it names, changes an object or a variable."""
+    """Whether code, or a function defined inside that it names, may change an object or a variable."""
     inner = list(_named_in(node, function))
-    code = [node, *(template.source.node for template in inner)]
     return (
         function.changes(node)
-        or any(template.changed for template in inner)
-        or any(_may_change(part) for part in walk_all(code))
+        or any(template.changed or of_template(template).changes for template in inner)
+        or any(_may_change(part, function) for part in walk(node))
     )
+
+
+def _may_change(node: ast.AST, function: WholeLowering) -> bool:
+    """Whether a call that the program does not carry out itself may change an object or a variable."""
+    if not isinstance(node, ast.Call) or function.called(node) is not None:
+        return False  # what the functions of the program change is known
+    return harm_of(node, function).changes
 
 
 def _named_in(node: ast.expr, function: WholeLowering) -> Iterator[Template]:
@@ -122,16 +127,9 @@ def _named_in(node: ast.expr, function: WholeLowering) -> Iterator[Template]:
             yield function.scope[part.id]
 
 
-def changes_around(template: Template) -> bool:
-    """Whether a function defined inside changes a variable, or an object in one, of the function around it."""
-    calls = (part for part in walk(template.source.node) if _may_change(part))
-    roots = (root_of(call.func) for call in calls if isinstance(call, ast.Call))
-    return bool(template.changed) or any(isinstance(one, ast.Name) and one.id in template.captured for one in roots)
-
-
-def _may_change(node: ast.AST) -> bool:
-    """Whether an expression is a call of a method that changes objects of some kind."""
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in MAY_CHANGE
+def _changes_around(template: Template) -> bool:
+    """Whether a function defined inside may change a variable, or an object in one, of the function around it."""
+    return bool(template.changed) or not changed_around(template).isdisjoint(template.captured)
 
 
 def _goes_in_turn(node: ast.AST, function: WholeLowering) -> bool:

@@ -19,11 +19,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from hlobatch.diagnostics import UNKNOWN, Location, UnsupportedSyntaxError
-from hlobatch.frontend.changes import READERS, changed_by_methods, changes_of
+from hlobatch.frontend.changes import changed_by_methods, changes_of
+from hlobatch.frontend.harm import READERS
 from hlobatch.frontend.nested import Template
 from hlobatch.frontend.nodes import walk, walk_all
-from hlobatch.frontend.scopes import read_names, root_of, stored_names, target_names
-from hlobatch.frontend.source import MISSING
+from hlobatch.frontend.scopes import MISSING, read_names, root_of, stored_names, target_names
 
 _AT_ONCE: Final = (
     *(itertools.combinations, itertools.combinations_with_replacement, itertools.permutations, itertools.product),
@@ -167,8 +167,9 @@ def _changed(loop: ast.For, names: Iterable[str]) -> set[str]:
     changed = {*changes_of(loop.body), *changed_by_methods(loop.body)}
     for part in walk_all(loop.body):
         match part:
-            case ast.Call(ast.Attribute(ast.Name(name), method)) if method not in READERS:
-                changed.add(name)
+            case ast.Call(ast.Attribute(value, method)) if method not in READERS:
+                root = root_of(value)
+                changed.update([root.id] if isinstance(root, ast.Name) else [])
     return changed.intersection(names)
 
 

@@ -12,9 +12,11 @@ Lanes compute the items of such an iterator where it is made.
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Mapping
 
 from hlobatch.frontend.changes import changed_by
+from hlobatch.frontend.harm_of_code import harm_of
 from hlobatch.frontend.nested import Template
 from hlobatch.frontend.nodes import walk
 from hlobatch.frontend.scopes import read_names, root_of
@@ -48,16 +50,13 @@ def change_before_use(
     ends = [_end_of(over.get(id(use), use)) for use in uses]
     ends += [_end_of(loop) for loop in loops for use in uses if _place_of(loop) < _place_of(use) < _end_of(loop)]
     end = max(ends, default=begin)
+    harm = functools.partial(harm_of, lowering=lowering)
     for part in walk(function):
         if not isinstance(part, (ast.stmt, ast.expr)) or not begin < _place_of(part) < end:
             continue
-        changed = [root_of(value) for value in changed_by(part, lowering.static_value)]
+        changed = [root_of(value) for value in changed_by(part, harm)]
         if isinstance(part, ast.Name) and part.id in scope:  # it may be called
-            changed += [
-                root_of(value)
-                for inner in _inside(part.id, scope)
-                for value in changed_by(inner, lowering.static_value)
-            ]
+            changed += [root_of(value) for inner in _inside(part.id, scope) for value in changed_by(inner, harm)]
             changed += [ast.Name(name) for name in scope[part.id].bound]
         changes = {root.id for root in changed if isinstance(root, ast.Name)} & read
         if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store) and part.id in late:
