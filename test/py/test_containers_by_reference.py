@@ -232,10 +232,49 @@ def in_a_generator(n):
     return t % 10007
 
 
+def in_the_order_of_evaluation(n):
+    def put(p, x):
+        p.append(x)
+        return len(p)
+
+    one = [n, 4]
+    other = one if n > 4 else [2, 5]
+    seen = [len(one), put(other, 1), one[-1], put(one, 7), other[-1]]
+    other[0], one[1] = one[1], other[0]
+    return folded(seen) * 7 + folded(one) * 3 + folded(other)
+
+
+def around_exceptions(n):
+    one = [n, 4]
+    other = one if n > 1 else [2, 5]
+    try:
+        other.append(one[n])
+        one.append(10 // (n - 5))
+    except IndexError:
+        other.append(70)
+    except ZeroDivisionError:
+        one.append(80)
+    finally:
+        other.append(1)
+    return folded(one) * 3 + folded(other)
+
+
+def maybe_none(n):
+    one = [n]
+    other = one if n > 4 else [2]
+    third = None if n % 2 else other
+    one.append(5)
+    if third:
+        third.append(6)
+    last = third or one
+    last.append(7)
+    return folded(one) * 3 + folded(other)
+
+
 RUN = [
     runs, words, best_so_far, best_or_none, exchanged, kept_by_an_object, kept_by_a_dataclass, least_full,
     one_item_several_times, of_a_dict, trie, sets, by_functions, by_identity, sorted_and_zipped, unpacked,
-    in_a_generator,
+    in_a_generator, in_the_order_of_evaluation, around_exceptions, maybe_none,
 ]  # fmt: skip
 
 
