@@ -223,7 +223,7 @@ ABOUT_NUMBERS: Final = (
     "7 % (x + 4)",
     "divmod(x, 2)",
     "x ** 2",
-    "2 ** x",
+    "2 ** abs(x)",  # of negative integers, it is 0 in lanes
     "pow(x, 2)",
     "-x",
     "+x",
