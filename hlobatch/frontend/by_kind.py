@@ -116,8 +116,8 @@ class _Copies:
         """Lower the statement with what is known of it; False if nothing concerns it."""
         found = {node.id: node for header in self.headers for node in walk(header) if isinstance(node, ast.Name)}
         match self.node:
-            case ast.Assign([ast.Name(name)], ast.Call(ast.Name("__hb_fresh"))):
-                del found[name]  # the variable of `_with_variables` has no value yet
+            case ast.Assign([ast.Name(name)], value) if not any(_is_of(name, node) for node in walk(value)):
+                found.pop(name, None)  # it has no value yet; facts at this place are of code that uses it
         kinds = dict[tuple[str, Way], tuple[tuple[Any, ...], HloBatchError]]()
         for fact in facts:
             for variable, way, own in fact.variables:
@@ -262,6 +262,10 @@ class _Copies:
         if isinstance(place, (ast.Subscript, ast.Attribute)):
             return with_fields(place, value=self._with_known_steps(place.value))
         return place
+
+
+def _is_of(name: str, node: ast.AST) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
 
 
 def _of_kind(name: str, node: ast.stmt | ast.expr, kind: int) -> str:

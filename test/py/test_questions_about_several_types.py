@@ -114,6 +114,25 @@ def pattern_among_floats(n):
             return 3
 
 
+def text_or_flag(n):
+    if n > 2:
+        return "ab"
+    return n > 1
+
+
+def results_as_conditions(n):
+    found = 1 if text_or_flag(n) else 2
+    if text_or_flag(n - 1):
+        found += 4
+    if text_or_flag(n - 2) and n < 5:
+        found += 8
+    while not text_or_flag(n):
+        n += 1
+        found += 16
+    kept = text_or_flag(n - 3) or 3
+    return found + (32 if kept else 64)
+
+
 # None, or no container, where items are asked for
 
 
@@ -266,6 +285,7 @@ FUNCTIONS = (
     identity_of_flags,
     flag_among_floats,
     pattern_among_floats,
+    results_as_conditions,
     none_between_texts_and_pairs,
     stars_in_a_list,
     stars_in_a_tuple,
