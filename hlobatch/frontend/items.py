@@ -90,7 +90,7 @@ def _item(container: Any, index: Any) -> Any:
     if isinstance(container, dict) and is_optional(index):
         return for_each(_item, container, index)
     container = content(container, "__getitem__")
-    if is_tracer(container) and not container.shape and _is_index(index):
+    if is_tracer(container) and not container.shape and (_is_index(index) or isinstance(index, slice)):
         raise TypeError(f"{'a float' if jnp.issubdtype(container.dtype, jnp.floating) else 'an int'} has no items")
     if isinstance(container, Collection):
         return container.item(index)

@@ -216,6 +216,16 @@ def loop_over_a_class(n):
     return count
 
 
+def slice_of_a_number(n):
+    x = n / 2 if n > 2 else True if n else "abc"
+    try:
+        return len(x[:2])
+    except TypeError:
+        return 8
+    except IndexError:
+        return 9
+
+
 def deletion_of_an_item(n):
     x = n if n > 1 else (1, 2)
     try:
@@ -295,6 +305,7 @@ FUNCTIONS = (
     stars_of_none,
     first_item,
     loop_over_a_class,
+    slice_of_a_number,
     deletion_of_an_item,
     join_of_numbers,
     equal_to_none,
