@@ -34,7 +34,7 @@ class Point:
     def __init__(self, p, q=2):
         self.p, self.q = p, q
 
-    def size(self, k=1):
+    def extent(self, k=1):
         return self.p + k
 
     def __add__(self, other):
@@ -55,7 +55,7 @@ class Box:
     def __init__(self, p):
         self.p = p
 
-    def size(self, k=2):
+    def extent(self, k=2):
         return self.p * k if self.p > 1 else -k
 
     def __bool__(self):
@@ -65,8 +65,8 @@ class Box:
         return self.p * k
 
 class Cell(Box):
-    def size(self, k=3):
-        return super().size(k) + 1
+    def extent(self, k=3):
+        return super().extent(k) + 1
 
 class Pair(NamedTuple):
     p: int
@@ -120,7 +120,7 @@ KINDS: Final[Mapping[str, tuple[str, ...]]] = {
     "array": ("np.array([0.5, 1.5])", "np.zeros(3)"),
     "enum": ("Color.RED", "Color.BLUE", "Level.HIGH", "Level.LOW"),
     "object": ("Point(a)", "Box(b)", "Cell(a)", "Pair(a)", "Item(b)", "Point(1, a)", "Pair(1, 2.5)"),
-    "function": ("double", "signed", "lambda k=1: k + a", "Point(a).size", "abs", "Box(b).size", "len", "max"),
+    "function": ("double", "signed", "lambda k=1: k + a", "Point(a).extent", "abs", "Box(b).extent", "len", "max"),
     "class": ("int", "float", "Point", "Box", "str", "ValueError", "bool"),
     "exception": ("ValueError(a)", "KeyError('k')", "ValueError()"),
     "bytes": ("b'ab'", "b''"),
@@ -339,9 +339,9 @@ ABOUT_ITEMS: Final = (
     "x.p",
     "x.q",
     "x.kind",
-    "x.size()",
-    "x.size(2)",
-    "x.size(k=4)",
+    "x.extent()",
+    "x.extent(2)",
+    "x.extent(k=4)",
     "x.name",
     "x.value",
     "x.args",
