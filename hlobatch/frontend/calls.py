@@ -209,6 +209,8 @@ def _for_each(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -
         return functools.partial(_copied, function, *args)
     if _is_of_text(function) and len(args) == 1 and isinstance(args[0], (list, tuple)):
         return functools.partial(for_each, lambda *items: function(items), *args[0])
+    if function is getattr and args and is_optional(args[0]):
+        return functools.partial(for_each, lambda value: getattr(value, *args[1:]), args[0])
     if not _is_done_for_each(function, args, kwargs):
         return None
 

@@ -245,6 +245,19 @@ def join_of_numbers(n):
         return 9
 
 
+def attribute_or_default(n):
+    x = Item(n) if n % 2 else None
+    return getattr(x, "p", 7)
+
+
+def attribute_by_its_name(n):
+    x = Item(n) if n % 2 else None
+    try:
+        return getattr(x, "p")  # noqa: B009
+    except AttributeError:
+        return 9
+
+
 # None beside a class's own `__eq__`
 
 
@@ -308,6 +321,8 @@ FUNCTIONS = (
     slice_of_a_number,
     deletion_of_an_item,
     join_of_numbers,
+    attribute_or_default,
+    attribute_by_its_name,
     equal_to_none,
     branch_on_none,
     none_in_items,
