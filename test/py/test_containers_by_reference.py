@@ -50,6 +50,19 @@ def runs(n):
     return of_rows(groups)
 
 
+def longest_rise(n):
+    best, run = [], []
+    for i in range(n):
+        v = i * 7 % 5
+        if run and v < run[-1]:
+            run = []
+        run.append(v)
+        if not run or (best and len(run) <= len(best)):
+            continue
+        best = run
+    return folded(best)
+
+
 def words(n):
     sentence, word = [], []
     for i in range(n):
@@ -272,8 +285,8 @@ def maybe_none(n):
 
 
 RUN = [
-    runs, words, best_so_far, best_or_none, exchanged, kept_by_an_object, kept_by_a_dataclass, least_full,
-    one_item_several_times, of_a_dict, trie, sets, by_functions, by_identity, sorted_and_zipped, unpacked,
+    runs, longest_rise, words, best_so_far, best_or_none, exchanged, kept_by_an_object, kept_by_a_dataclass,
+    least_full, one_item_several_times, of_a_dict, trie, sets, by_functions, by_identity, sorted_and_zipped, unpacked,
     in_a_generator, in_the_order_of_evaluation, around_exceptions, maybe_none,
 ]  # fmt: skip
 

@@ -22,6 +22,17 @@ class Expressions(Calls):
             found.join(made)
         return found.root()
 
+    def asked(self, node: ast.expr) -> None:
+        """Go over a condition: which operand of its ``and`` and ``or`` is its value does not matter."""
+        match node:
+            case ast.BoolOp(_, values):
+                for one in values:
+                    self.asked(one)
+            case ast.UnaryOp(ast.Not(), operand):
+                self.asked(operand)
+            case _:
+                self.of(node)
+
     def _of_parts(self, node: ast.expr) -> None:
         for part in ast.iter_child_nodes(node):
             if isinstance(part, ast.expr):
@@ -87,6 +98,12 @@ class Expressions(Calls):
     def visit_binop(self, node: ast.BinOp) -> Objects:
         return self.operation(node.left, node.right)
 
+    def visit_unaryop(self, node: ast.UnaryOp) -> None:
+        if isinstance(node.op, ast.Not):
+            self.asked(node.operand)
+        else:
+            self.of(node.operand)
+
     def visit_boolop(self, node: ast.BoolOp) -> Objects:
         made = self.flow.of(node)
         for one in node.values:
@@ -94,7 +111,7 @@ class Expressions(Calls):
         return made
 
     def visit_ifexp(self, node: ast.IfExp) -> Objects:
-        self.of(node.test)
+        self.asked(node.test)
         made = self.of(node.body)
         made.join(self.of(node.orelse))
         return made
@@ -139,7 +156,7 @@ class Expressions(Calls):
             self.scopes.append({name: kept.setdefault(name, Objects()) for name in names})
             self.destructure(one.target, found)
             for test in one.ifs:
-                self.of(test)
+                self.asked(test)
         if isinstance(node, ast.DictComp):
             made.keys.join(self.of(node.key))
             self.binds(node.value, made.items)

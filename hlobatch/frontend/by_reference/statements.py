@@ -95,6 +95,17 @@ class Statements(Expressions):
         if whole.root().kinds & CONTAINERS:
             whole.items.join(self.iterated(node.value))
 
+    def visit_if(self, node: ast.If | ast.While) -> None:
+        self.asked(node.test)
+        self.body([*node.body, *node.orelse])
+
+    visit_while = visit_if
+
+    def visit_assert(self, node: ast.Assert) -> None:
+        self.asked(node.test)
+        if node.msg is not None:
+            self.of(node.msg)
+
     def visit_for(self, node: ast.For) -> None:
         self.destructure(node.target, self.iterated(node.iter))
         self.body([*node.body, *node.orelse])
@@ -114,7 +125,7 @@ class Statements(Expressions):
         for case in node.cases:
             self.pattern(case.pattern, found)
             if case.guard is not None:
-                self.of(case.guard)
+                self.asked(case.guard)
             self.body(case.body)
 
     def pattern(self, pattern: ast.pattern, found: Objects) -> None:
