@@ -110,7 +110,7 @@ class Kinds(Carrier):
     def hb_hold(self, value: Any, hold: Callable[[Any, Any], Any]) -> Any:
         own = self.hb_kinds
         given = value.hb_parts if isinstance(value, Kinds) else (value,)
-        places = [own.index(held_as(kind_of_value(part), own)) for part in given]
+        places = [own.index(_held_as_value(part, own)) for part in given]
         parts = [jax.tree.map(lambda leaf: leaf.blank, part, is_leaf=is_leaf) for part in self.hb_parts]
         for index, (place, part) in enumerate(zip(places, given, strict=True)):
             new = hold(self.hb_parts[place], part)  # where it is a number, another one may be in its place
@@ -186,6 +186,12 @@ def held_as(kind: Any, kinds: Mapping[Any, Any] | Sequence[Any]) -> Any:
     """
     others = _ONE_KIND.intersection(kinds) if kind in _ONE_KIND and kind not in kinds else ()
     return next(iter(others), kind)
+
+
+def _held_as_value(part: Any, kinds: Sequence[Any]) -> Any:
+    """The one of some kinds as which a part of a value is held: a known text or tuple may be one of any length."""
+    kind, known = held_as(kind_of_value(part), kinds), objects_of(part)
+    return kind if kind in kinds or not isinstance(known[0], (str, tuple)) else type(known[0])
 
 
 def _with_joined(found: Mapping[Any, Any], known: Any, joined: Any) -> dict[Any, Any]:

@@ -67,6 +67,25 @@ def flag_float_number(n):
     return 1 if y else 2
 
 
+def known_text_or_float(n):
+    x = "ba"[n % 2]
+    for i in range(n):
+        x = str(n) if i else n / 2
+    return len(x) if isinstance(x, str) else int(x * 8)
+
+
+def empty_tuple_or_object(n):
+    if n == 0:
+        x = None
+    elif n < 3:
+        x = ()
+    else:
+        x = Item(n)
+    if x is None:
+        x = 3
+    return (x == 3) + 2 * (x == ()) + 4 * isinstance(x, Item)
+
+
 def number_float_text(n):
     x = (n + 1, n / 2, "ab")[n % 3]
     if n == 4:
@@ -302,6 +321,8 @@ def nan_is_found(n):
 FUNCTIONS = (
     flag_number_float,
     flag_float_number,
+    known_text_or_float,
+    empty_tuple_or_object,
     number_float_text,
     text_number_flag,
     parts_of_a_flag,
