@@ -211,6 +211,7 @@ class Calls(Names):
         made = some(KINDS[kind])
         if kind is collections.defaultdict:
             self._defaults(node, made)
+            made.note("unclear")  # a read adds a key, also in a statement that raises
         elif kind is not collections.Counter:
             for one in _plain(node)[:1]:
                 self._with_items_of(self.of(one), made)
