@@ -16,6 +16,7 @@ import ast
 import builtins
 import dataclasses
 import functools
+import inspect
 import types
 from typing import Any, Final
 
@@ -83,6 +84,9 @@ def _is_harmless(part: ast.AST, cls: type, function: types.FunctionType, known: 
             return found is not print and not of_function(found).changes
         case ast.Call():
             return False
+        case ast.Attribute(_, name):
+            own = inspect.getattr_static(cls, name, None)
+            return not isinstance(own, property) or _reads(cls, own.fget, known)  # type: ignore[arg-type]
     return True
 
 

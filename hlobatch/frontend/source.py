@@ -239,8 +239,9 @@ def _definitions(text: str, file: str) -> Mapping[tuple[int, str], Sequence[_Def
         if isinstance(node, ast.Lambda):
             found.setdefault((node.lineno, "<lambda>"), []).append(node)
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
-            found.setdefault((first, node.name), []).append(node)
+            # Code that a method is given while it is traced has no decorators, and begins at the `def`.
+            for first in {node.lineno, min([node.lineno, *(d.lineno for d in node.decorator_list)])}:
+                found.setdefault((first, node.name), []).append(node)
     return found
 
 

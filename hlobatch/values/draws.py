@@ -153,13 +153,17 @@ def is_users_class(kind: type) -> bool:
     if hasattr(kind, "__hlobatch_function__") or (file is None and module.__spec__ is not None):
         return False
     # Code that a library runs, such as an example in a docstring, is in the library's own main module.
-    return file is None or is_users_file(file) or (module.__name__ == "__main__" and any(_users_files(kind)))
+    return file is None or is_users_file(file) or (module.__name__ == "__main__" and _is_of_users_code(kind))
 
 
-def _users_files(kind: type) -> Iterator[str]:
-    """The user's files with methods of a class, which are not those that a library makes of a text."""
+def _is_of_users_code(kind: type) -> bool:
+    """Whether methods of a class are in a user's file, or it has none but those that a library makes of a text.
+
+    Nor do those of this package count, which has classes derived from the user's.
+    """
     methods = (one.__code__.co_filename for one in vars(kind).values() if isinstance(one, types.FunctionType))
-    return (file for file in methods if file != "<string>" and is_users_file(file))
+    files = [file for file in methods if file != "<string>" and not is_internal(file)]
+    return not files or any(map(is_users_file, files))
 
 
 def _named_by(function: types.FunctionType, classes: Collection[type]) -> Iterator[Any]:

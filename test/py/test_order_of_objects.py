@@ -27,6 +27,11 @@ class Less:
         if self.k % 2 == other.k % 2: return self.k < other.k
         return self.k % 2 < other.k % 2
 
+class Short:
+    def __init__(self, k): self.k = k
+    __lt__ = lambda self, other: self.rank < other.rank
+    rank = property(lambda self: self.k * 3 % 5)
+
 @functools.total_ordering
 class Total:
     def __init__(self, k): self.k = k
@@ -49,7 +54,7 @@ class Data:
     k: int
     name: int = dataclasses.field(compare=False, default=3)
 """
-KINDS = ("Plain", "Both", "Less", "Total", "Other", "Data")
+KINDS = ("Plain", "Both", "Less", "Short", "Total", "Other", "Data")
 QUESTIONS = {
     "largest": "max([C(2), C(n), C(4)]).k",
     "least of arguments": "min(C(2), C(n), C(n + 1)).k",
@@ -114,6 +119,14 @@ class Helped(Counting):
         BODY
         return self.k < other.k
 
+class Measured(Counting):
+    def __lt__(self, other): return self.rank < other.rank
+    @property
+    def rank(self):
+        other = self
+        BODY
+        return self.k
+
 def main(n):
     vs = [C(4), C(n), C(3), C(1)]
     USE
@@ -123,7 +136,7 @@ def main(n):
 
 @pytest.mark.parametrize("use", ["vs = sorted(vs)", "vs.sort()", "heapq.heapify(vs)", "vs.sort(reverse=True)"])
 @pytest.mark.parametrize("body", ["self.asked += 1", "other.asked = self.asked + 1", "print(self.k)"])
-@pytest.mark.parametrize("kind", ["Counting", "Helped"])
+@pytest.mark.parametrize("kind", ["Counting", "Helped", "Measured"])
 def test_a_method_that_does_more_than_to_read_is_refused(use, body, kind):
     text = COUNTING.replace("BODY", body).replace("USE", use).replace("C(", f"{kind}(")
     with pytest.raises(hb.UnsupportedSyntaxError, match="may do more than to read"):
