@@ -10,6 +10,7 @@ If Python called the methods itself, they would run their own code, in which the
 
 from __future__ import annotations
 
+import functools
 import types
 from collections.abc import Callable, Iterator
 from typing import Any, Final
@@ -38,8 +39,8 @@ def own_method(value: Any, name: str) -> types.FunctionType | None:
     found = getattr(type(value), name, None)
     if not isinstance(found, types.FunctionType):
         return None
-    if (added := standing_for(found)) is not None:
-        return added
+    if found.__module__ == functools.__name__:
+        return standing_for(found)
     is_own = is_users(found) or is_of_missing_keys(found) or is_of_iterators(found.__code__)
     return found if is_own else None
 

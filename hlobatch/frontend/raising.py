@@ -316,7 +316,7 @@ class RaisingLowering(ExpressionLowering):
 
     def _with_parts_that_may_raise(self, node: ast.expr) -> ast.expr:
         """Straight-line code in which variables stand for the parts that may raise, or change an object."""
-        if isinstance(node, (ast.Lambda, ast.GeneratorExp)):
+        if isinstance(node, (ast.Lambda, ast.GeneratorExp)) or self._is_made_by_host(node):
             return node
         harm = harm_of(node, self)
         if harm.raises or harm.changes:
@@ -325,6 +325,10 @@ class RaisingLowering(ExpressionLowering):
             return node
         parts = operands_of(node)
         return with_operands(node, {id(part): self._with_parts_that_may_raise(part) for part in parts})
+
+    def _is_made_by_host(self, node: ast.expr) -> bool:
+        """Whether an expression makes bytes, which lanes cannot have."""
+        return isinstance(node, ast.Call) and self.static_value(node.func) in (bytes, bytearray)
 
     def _made_before(self, name: str) -> Any:
         """The class of the exceptions that are assigned to a variable; None if there are other values or classes."""
