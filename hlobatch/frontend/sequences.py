@@ -153,7 +153,8 @@ def _is(left: Any, right: Any) -> Any:
     is_made_anew = root == () or isinstance(left, (LaneText, Carrier)) or (isinstance(left, tuple) and len(left) > 0)
     is_unknown = (type(left) is type(right) and is_made_anew) or _are_numbers_of_one_class(left, right)
     if left is not right and is_unknown:
-        kind = getattr(left, "python", type_of(left)).__name__
+        has_axes = is_array(left) and np.ndim(left) > 0
+        kind = "array" if has_axes else getattr(left, "python", type_of(left)).__name__
         raise UnsupportedSyntaxError(
             f"whether two names stand for one {kind} is not known",
             help="give each a number of its own, as in `node.id`, and compare these.",
