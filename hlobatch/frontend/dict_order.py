@@ -8,7 +8,8 @@
     for key in d: …           refused: which key comes first depends on the lane
 
 A variable has one type in all lanes. So if two paths give it dicts of the same keys in different orders, both are
-sorted (``ir/boxed.py``), which only code that iterates such a dict can tell.
+sorted (``ir/boxed.py``), which only code that iterates such a dict can tell. So such a dict becomes no table with rows
+in the order of its keys (``values/tables.py``).
 """
 
 from __future__ import annotations
@@ -21,8 +22,7 @@ import types
 from collections.abc import Callable, ItemsView, KeysView, Mapping, ValuesView
 from typing import Any, Final
 
-from hlobatch.diagnostics import BatchTypeError
-from hlobatch.ir.boxed import has_lost_its_order
+from hlobatch.values.known_orders import check_order
 from hlobatch.values.lane_failures import needed
 
 IN_ORDER: Final = frozenset(
@@ -50,13 +50,8 @@ def in_known_order(value: Any) -> Any:
     """
     needed(value, TypeError, "'NoneType' object is not iterable")
     entries = getattr(value, "mapping", None) if isinstance(value, (KeysView, ValuesView, ItemsView)) else value
-    if isinstance(entries, (dict, types.MappingProxyType)) and has_lost_its_order(entries):
-        error = BatchTypeError(
-            "this goes over a dict whose keys are in different orders on two paths",
-            help="go over `sorted(…)` of it, or insert its keys in one order on both paths.",
-        )
-        error.orders = frozenset({frozenset(entries)})
-        raise error
+    if isinstance(entries, (dict, types.MappingProxyType)):
+        check_order(entries, "goes over", "go over `sorted(…)` of it, or ")
     return value
 
 

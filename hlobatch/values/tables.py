@@ -34,6 +34,7 @@ from hlobatch.values.growing_lists import GrowingList
 from hlobatch.values.held_classes import is_holding
 from hlobatch.values.identity import holds, is_one_of
 from hlobatch.values.kinds import Kinds, asked
+from hlobatch.values.known_orders import check_order
 from hlobatch.values.one_of import held
 from hlobatch.values.whole_numbers import number
 
@@ -80,7 +81,7 @@ class Table(Container):
     def of(cls, entries: Any, bound: int | None = None, factory: Any = None) -> Self:
         """A table of the entries of a Python container, or of pairs, whose keys may differ between lanes."""
         new = cls(bound=bound, factory=getattr(entries, "default_factory", factory))
-        for key, value in _pairs(entries):
+        for key, value in _in_order(entries):
             new.make_room(rows.kind_of(key), type_of_value(value), len(entries))
             new.put(key, value, checks=False)
         return new
@@ -142,7 +143,7 @@ class Table(Container):
             keys = rows.converted(value.keys_, self.key_kind, self.capacity, adopts=False)
             values = rows.converted(value.values_, self.value_kind, self.capacity, adopts=False)
             return type(self)(keys, values, value.size, self.bound, self.factory)
-        pairs = [] if isinstance(value, Table) else _pairs(as_dict(value))
+        pairs = [] if isinstance(value, Table) else _in_order(as_dict(value))
         keys, values = (rows.empty(kind, self.capacity) for kind in (self.key_kind, self.value_kind))
         for place, (one, other) in enumerate(pairs):
             keys, values = rows.put(keys, place, one), rows.put(values, place, other)
@@ -366,6 +367,17 @@ def _in_row(leaf: Any, place: int) -> Any:
 def _pairs(entries: Any) -> list[tuple[Any, Any]]:
     """Pairs of a key and its value; ``UNIT`` is the value in a set."""
     return list(entries.items()) if isinstance(entries, Mapping) else [(key, UNIT) for key in entries]
+
+
+def _in_order(entries: Any) -> list[tuple[Any, Any]]:
+    """The pairs that become the rows of a table, whose order is that of the dict.
+
+    Raises:
+        BatchTypeError: The keys of the dict are in different orders on two paths.
+    """
+    if isinstance(entries, dict):
+        check_order(entries, "changes, or keeps in a container or an object,")
+    return _pairs(entries)
 
 
 def type_of_value(value: Any) -> Any:

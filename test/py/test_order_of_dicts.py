@@ -157,6 +157,24 @@ def unpacked(x):
     return one * 10 + other
 
 
+class Shelf:
+    def __init__(self, entries):
+        self.entries = entries
+
+
+def added_to_and_popped(x):
+    entries = either(x)
+    entries["a"] += 1
+    return entries.popitem()[1]
+
+
+def of_an_object(x):
+    one, other = Shelf({"a": 2, "b": 1}), Shelf({"b": 5, "a": 6})
+    some = one if x > 1 else other
+    some.entries["a"] += 1
+    return some.entries.popitem()[1] * 10 + one.entries["a"]
+
+
 IN_NO_KNOWN_ORDER = {
     "a loop": by_a_loop,
     "unpacked": unpacked,
@@ -164,6 +182,8 @@ IN_NO_KNOWN_ORDER = {
     "a comprehension": lambda x: [v * 2 for v in either(x).values()][0],  # noqa: RUF015
     "enumerate": lambda x: sum(i * v for i, (_, v) in enumerate(either(x).items())),
     "popitem": lambda x: either(x).popitem()[1],
+    "popitem behind a change": added_to_and_popped,
+    "popitem of an object's": of_an_object,
     "first by a function": lambda x: first_of(either(x)),
     "a function's loop": lambda x: digits_of(either(x)),
 }
