@@ -487,12 +487,14 @@ def objects_in_lists(n):
     return total, sum(p.y for p in points), best.x, points.pop().y, sum(p.y for p in by_key.values())
 
 
+@program
 def row_in_two_places(n):
     rows = [[0] * 3] * n
     rows[0][1] = 5
     return sum(rows[-1])
 
 
+@program
 def list_in_two_places(n):
     rows = [[]] * n
     rows[0].append(5)
@@ -516,6 +518,7 @@ def row_of_a_dict(n):
     return len(by_rest[0])
 
 
+@program
 def row_put_there_twice(n):
     row, rows = [], []
     for i in range(n):
@@ -568,9 +571,6 @@ def lists_in_order(n):
     return max(rows)[0]
 
 
-ALIASES = [row_in_two_places, list_in_two_places, row_put_there_twice]
-
-
 # One of several lists, each of its own length
 
 ROADS = {0: [(1, 4), (2, 1)], 1: [(3, 1)], 2: [(1, 2), (3, 5)], 3: []}
@@ -605,7 +605,7 @@ def one_of_several_lists_changed(n):
     return sum(links[n % 4]), len(links[0]), sum(links[2])
 
 
-@pytest.mark.parametrize("function", [*ALIASES, lists_in_order, put_into_the_middle_of_what_may_be_full])
+@pytest.mark.parametrize("function", [lists_in_order, put_into_the_middle_of_what_may_be_full])
 def test_what_python_would_see_otherwise_is_refused(function: Callable[..., Any]) -> None:
     with pytest.raises((hb.BatchTypeError, hb.UnsupportedSyntaxError)):
         hb.batch(function)(N)
