@@ -221,16 +221,14 @@ READERS: Final = frozenset(name for name, harm in _METHODS.items() if not harm.c
 """The names of methods that change nothing, whichever of Python's containers they are called on."""
 
 _HELPERS: Final[Mapping[str, Harm]] = {
-    **dict.fromkeys(("__hb_closure", "__hb_is_none", "__hb_captured", "__hb_gone_over"), READS),
-    "__hb_range": RAISES,
-    "__hb_row": RAISES_AND_READS,
+    **dict.fromkeys(("__hb_closure", "__hb_is_none", "__hb_captured"), READS),
     **dict.fromkeys(("__hb_not", "__hb_and", "__hb_truth", "__hb_asked"), READS._replace(of_classes=True)),
     **dict.fromkeys(("__hb_range", "__hb_gone_over", "__hb_whole", "__hb_first", "__hb_once"), RAISES_AND_READS),
     **dict.fromkeys(("__hb_possible", "__hb_possible_now", "__hb_all_there", "__hb_first_item"), RAISES_AND_READS),
     **dict.fromkeys(("__hb_set", "__hb_starred_set", "__hb_set_of", "__hb_in_any_order"), RAISES_AND_READS),
     **dict.fromkeys(("__hb_dict", "__hb_dict_of", "__hb_in_known_order"), RAISES_AND_READS),
     **dict.fromkeys(("__hb_listed", "__hb_tupled", "__hb_unpack", "__hb_numbered", "__hb_items"), RAISES_AND_READS),
-    **dict.fromkeys(("__hb_shown", "__hb_formatted", "__hb_joined", "__hb_number"), RAISES_AND_READS),
+    **dict.fromkeys(("__hb_shown", "__hb_formatted", "__hb_joined", "__hb_number", "__hb_row"), RAISES_AND_READS),
 }
 """Functions that stand for expressions after their control flow has been lowered."""
 
