@@ -14,7 +14,7 @@ because primitives have no effects, and it is done only for variables with one d
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from hlobatch.analysis.sharing import shared_roots
 from hlobatch.ir.ops import FunctionCallOp, Op, PrimOp, renaming
@@ -30,7 +30,7 @@ def hoist_shared(program: Program) -> Program:
     aliases = {v: root for v, root in roots.items() if v != root}
 
     rename = renaming(aliases)
-    changed = program.map_functions(lambda f: _without(f, program, roots, aliases, hoisted))
+    changed = program.map_functions(lambda f: _without(f, program, roots, aliases, rename, hoisted))
     changed = changed.map_graphs(lambda graph: graph.map_blocks(lambda block: block.rename(rename, rename)))
     moved = tuple(op.rename(rename, rename) for op in _in_order(hoisted))
     kept = {v: t for v, t in program.var_defs.items() if v not in aliases}
@@ -38,9 +38,17 @@ def hoist_shared(program: Program) -> Program:
 
 
 def _without(
-    function: Function, program: Program, roots: Mapping[str, str], aliases: Mapping[str, str], hoisted: list[PrimOp]
+    function: Function,
+    program: Program,
+    roots: Mapping[str, str],
+    aliases: Mapping[str, str],
+    rename: Callable[[str], str],
+    hoisted: list[PrimOp],
 ) -> Function:
-    """A function without its shared primitives, which are added to ``hoisted``, and without shared parameters."""
+    """A function without its shared primitives, which are added to ``hoisted``, and without shared parameters.
+
+    A shared parameter that it gives back, as one whose value it may change, is given back by its other name.
+    """
 
     def kept(op: Op) -> Iterator[Op]:
         if isinstance(op, PrimOp) and op.vars_out and all(roots.get(v) == v for v in op.vars_out):
@@ -52,7 +60,8 @@ def _without(
             yield op
 
     graph = function.graph.map_blocks(lambda block: block.expand_instructions(kept))
-    return function.replace(graph=graph, vars_in=tuple(v for v in function.vars_in if v not in aliases))
+    kept_parameters = tuple(v for v in function.vars_in if v not in aliases)
+    return function.replace(graph=graph, vars_in=kept_parameters, vars_out=tuple(map(rename, function.vars_out)))
 
 
 def _in_order(ops: list[PrimOp]) -> list[PrimOp]:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from feature_pairs import made, right_or_refused
+from feature_pairs import in_lanes, made, right_or_refused
 
 import hlobatch as hb
 
@@ -88,3 +88,29 @@ def test_a_call_by_another_name_that_is_traced_is_refused():
     """Regression: the variable kept its value, silently."""
     with pytest.raises(hb.UnsupportedSyntaxError, match="'put' assigns variables around it, and is called by another"):
         hb.batch(program("a number", "argument"))(np.array(NUMBERS, np.int32))
+
+
+def test_a_variable_around_that_is_one_for_all_lanes_is_given_back():
+    """Regression: where the call that assigns it is never made, the program was refused by its own verifier."""
+
+    def word(n):
+        if n <= 2:
+            return "ab"
+
+    def main(n):
+        z = 1
+
+        def bump(k):
+            nonlocal z
+            if k > 2:
+                z = k
+            return z
+
+        found = word(n)
+        t = bump(7) if len(NUMBERS) == 0 else 0
+        t = t * 3 + bump(1)
+        return t + z * 10 + len(found[:4])
+
+    with pytest.raises(TypeError):
+        main(5)
+    assert in_lanes(main, [1, 2, 5]) == [main(1), main(2), TypeError]
