@@ -849,7 +849,7 @@ class Bound(Feature):
         """bn = 0
 while True:
     bn += 1
-    if bn > @:
+    if bn > min(@, 9):
         break
     if bn == 2:
         continue
