@@ -180,7 +180,7 @@ METHODS: Final[Mapping[type, Mapping[str, Harm]]] = {
         **dict.fromkeys(("index", "rindex", "format_map", "maketrans", *_BY_ARGUMENTS), RAISES_AND_READS),
     },
     int: {
-        **dict.fromkeys(("as_integer_ratio", "bit_count", "bit_length", "conjugate"), NONE),
+        **dict.fromkeys(("as_integer_ratio", "bit_count", "bit_length", "conjugate", "is_integer"), NONE),
         "to_bytes": RAISES,
     },
     float: {

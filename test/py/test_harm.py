@@ -66,7 +66,7 @@ RECEIVERS = {
 def calls(function, receivers=((),)):
     """The outcomes of calls of a function with what the pool has: the exception, or None, if an argument is changed."""
     for first in receivers:
-        for given in [(), *itertools.product(POOL, repeat=1), *itertools.product(POOL, repeat=2)]:
+        for given in [(), *itertools.product(POOL, repeat=1), *itertools.product(POOL, repeat=2), (3.0, 2.0, 1.0)]:
             values = copy.deepcopy((*first, *given))
             before = copy.deepcopy(values)
             try:
