@@ -219,7 +219,7 @@ def from_keys(iterable: Any, value: Any = None, /) -> Any:
         BatchTypeError: Keys differ between lanes, and the value that all of them share is an object that can change.
     """
     items = as_list(iterable)
-    if not isinstance(items, Growing) and not differs(items):
+    if not isinstance(items, Growing) and not _differ(items):
         return dict.fromkeys(items, value)
     if not isinstance(value, _SHARED):
         raise BatchTypeError(

@@ -34,7 +34,6 @@ from hlobatch.values.lane_failures import needed
 _EQ: Final = "__eq__"
 _NE: Final = "__ne__"
 _POW: Final = "pow"
-_REFLECTED: Final = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
 _BINARY: Final = {**BINARY, ast.Pow: _POW}
 
 
@@ -91,8 +90,8 @@ def methods_called(node: ast.expr) -> tuple[str, ...]:
         case ast.Compare(_, ops):
             names = [COMPARISONS[type(op)] for op in ops if type(op) in COMPARISONS]
             others = [] if len(names) == len(ops) else _IN
-            reflected = [f"__{_REFLECTED[name]}__" for name in names if name in _REFLECTED]
-            return (*(f"__{name}__" for name in names), *reflected, *others, *(_KEYS[1:] if "ne" in names else ()))
+            of_right = [method for name in names for method in reflected(name)]
+            return (*(f"__{name}__" for name in names), *of_right, *others, *(_KEYS[1:] if "ne" in names else ()))
     return _CALLED.get(type(node), (ANY_SPECIAL,))
 
 
