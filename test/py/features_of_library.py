@@ -812,7 +812,7 @@ class EarlyEnd(Feature):
     conditions = ("any(i * i > # for i in itertools.count())", "list(itertools.takewhile(lambda x: x > @, ei))")
     changes = (
         "for ej in itertools.count(@):\n    if ej * 2 > #:\n        break\n    t = (t * 3 + ej) % 1009",
-        "for ej in itertools.takewhile(lambda x: x < @, itertools.count(1)):\n    t += ej",
+        "for ej in itertools.takewhile(lambda x: x < @, itertools.count(1)):\n    t = (t + ej) % 1009",
         "for ej, eg in itertools.groupby([1, a, b, @]):\n    t = (t * 3 + ej * len(list(eg))) % 1009",
         "ei = list(itertools.dropwhile(lambda x: x < @, ei))",
         "for ej in itertools.dropwhile(lambda x: x == @, ei):\n    t = (t * 3 + ej) % 1009",
