@@ -73,6 +73,8 @@ def absolute(value: Any, /) -> Any:
 
 def _round(number: Any, ndigits: Any = None) -> Any:
     """``round``: halves go to the even neighbor; without digits the result is an integer."""
+    if not is_array(number) and not is_number(number):
+        return round(number, ndigits)  # raises; JAX would take a tuple as an array
     number = as_number(number)
     if ndigits is None:
         return number if is_integer(number) else as_int(jnp.round(number))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from feature_pairs import in_lanes, in_python
+from feature_pairs import in_lanes, in_python, right_or_refused
 
 import hlobatch as hb
 
@@ -305,6 +305,14 @@ def generated_method(n):
     return (x != None) + 2 * (x == None)  # noqa: E711
 
 
+def rounded_pair(n):
+    x = Pair(1, 2.5) or n
+    try:
+        return 1 if round(x) else 2
+    except TypeError:
+        return 3
+
+
 # A NaN is equal to itself as an item alone
 
 
@@ -351,6 +359,11 @@ FUNCTIONS = (
     nan_as_an_item,
     nan_is_found,
 )
+
+
+def test_a_tuple_is_not_rounded():
+    """Regression: JAX took it as an array, so ``round`` of a known one gave its rounded items."""
+    assert right_or_refused(rounded_pair, NUMBERS) is not None
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
