@@ -157,6 +157,16 @@ class HloBatchError(Exception):
         Exception.__init__(self, self.render())  # not super(): the error may also be of a user's class
 
     @property
+    def is_of_growth(self) -> bool:
+        """Whether containers that grow mend the error, or loops that are unrolled."""
+        return bool(self.may_grow) and not self.goes_over
+
+    @property
+    def is_of_what_variables_hold(self) -> bool:
+        """Whether variables that hold more, or loops over containers, may mend the error."""
+        return bool(self.none_or_value or self.goes_over or self.may_grow or self.of_several)
+
+    @property
     def places(self) -> list[Location]:
         """All locations in the error: its own, those in library code, and those of its notes."""
         return [self.location, *self.within, *(note.location for note in self.notes)]

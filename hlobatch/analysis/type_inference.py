@@ -69,7 +69,7 @@ Place = tuple[str, str]
 """A function's name and the name of one of its blocks."""
 
 
-MOST_LOOKED_AT: Final = 24
+MOST_LOOKED_AT: Final = 100
 """The most blocks inferred after a conflict in search of a further conflict. Chosen by judgement (2026-11)."""
 
 
@@ -242,14 +242,16 @@ class _Inferrer:
         Args:
             conflict: The conflict.
             harmless: Decided branches that take the side they were made to take. If other branches are decided, further
-                errors may be due to the decision, so the search ends.
+                errors may be due to the decision: those of containers that grow count, and others end the search.
         """
         found = list[HloBatchError]()
         self.looks_on = True
         with counted_in_vain(), contextlib.suppress(Learned):
-            while self._mend(conflict.error) and harmless.issuperset(self.found.taken):
+            while self._mend(conflict.error):
+                is_sure = harmless.issuperset(self.found.taken)
                 self.work[conflict.place] = None
-                if (another := self._another_conflict()) is None:
+                another = self._another_conflict()
+                if another is None or not (is_sure or another.error.is_of_growth):
                     break
                 conflict = another
                 found.append(self._through_calls(another))

@@ -25,12 +25,14 @@ from typing import Final
 
 from hlobatch.analysis.type_errors import RESULT
 from hlobatch.diagnostics import BatchTypeError, HloBatchError, UnsupportedSyntaxError
+from hlobatch.frontend.following import Calls
 from hlobatch.frontend.in_turn.reductions import Looped
 from hlobatch.transforms.attempts import Attempt, Attempts, Lessons
 from hlobatch.values.facts import (
     MOST_STATEMENTS_WRITTEN_OUT,
     NONE_KNOWN,
     WHOLE_PROGRAM,
+    Changes,
     Copy,
     Facts,
     GoesOver,
@@ -48,6 +50,8 @@ from hlobatch.values.own_containers import MakesContents
 
 _KEPT: Final = (MayBeNone, MayBeSeveral, Grows, GoesOver, Looped, MakesContents, NumbersApart, HeldInColumns, BelongsTo)
 """The kinds of facts that are kept where variables hold more."""
+_OF_ANY_LIST: Final = (Calls, Changes)
+"""The kinds of facts that most probably hold, too, where lists grow, and take the most rounds to learn anew."""
 Widening = MayBeNone | MayBeSeveral | Grows
 """A fact that lets a variable hold more."""
 
@@ -149,10 +153,16 @@ def _with_remedies(wrong: Attempt, attempts: Attempts) -> Iterator[Attempt]:
 def _widened(wrong: Attempt, widened: Sequence[Widening], unrolled: Attempt, attempts: Attempts) -> Attempt:
     """An attempt in which variables hold more: those of the error, and at once those of the errors behind it."""
     widened = [*widened, *_widened_besides(wrong, unrolled, attempts)]
-    known = wrong.facts.without(Copy).known  # a text that gets longer needs one function where it may be any text
-    if any(isinstance(fact, Grows) for fact in widened):  # most other facts are learned anew
-        known = {of: fact for of, fact in known.items() if of[0] in _KEPT}
-    return attempts.attempt(Facts({**known, **{(type(fact), fact.site): fact for fact in widened}}), wrong.loops)
+    new = {(type(fact), fact.site): fact for fact in widened}
+    if not any(isinstance(fact, Grows) for fact in widened):
+        known = wrong.facts.without(Copy)  # a text that gets longer needs one function where it may be any text
+        return attempts.attempt(Facts({**known.known, **new}), wrong.loops)
+    probable = wrong.facts.only(*_KEPT, *_OF_ANY_LIST)
+    with contextlib.suppress(HloBatchError):
+        found = attempts.attempt(Facts({**probable.known, **new}), wrong.loops)
+        if found.error is None or (found.error.is_of_what_variables_hold and not found.is_as_wrong_as(wrong)):
+            return found
+    return attempts.attempt(Facts({**wrong.facts.only(*_KEPT).known, **new}), wrong.loops)
 
 
 def _widened_besides(wrong: Attempt, unrolled: Attempt, attempts: Attempts) -> Iterator[Widening]:
@@ -170,15 +180,10 @@ def _widened_besides(wrong: Attempt, unrolled: Attempt, attempts: Attempts) -> I
             yield MayBeNone(error.none_or_value)
         elif error.of_several:
             yield MayBeSeveral(error.of_several)
-        elif _may_grow(error) and (not around or (in_vain.issuperset(around) and error.location in still)):
+        elif error.is_of_growth and (not around or (in_vain.issuperset(around) and error.location in still)):
             yield from (Grows(*name) for name in error.may_grow)
         else:
             return
-
-
-def _may_grow(error: HloBatchError) -> bool:
-    """Whether an error is mended by containers that grow, or by unrolling."""
-    return bool(error.may_grow) and not error.goes_over
 
 
 def _with_loops_unrolled(wrong: Attempt, attempts: Attempts) -> Iterator[Attempt]:
@@ -188,7 +193,7 @@ def _with_loops_unrolled(wrong: Attempt, attempts: Attempts) -> Iterator[Attempt
     are unrolled together with it.
     """
     around = _loops_around(wrong, wrong.error, attempts)
-    inner = [site for e in wrong.further if _may_grow(e) for site in _loops_around(wrong, e, attempts)[:1]]
+    inner = [site for e in wrong.further if e.is_of_growth for site in _loops_around(wrong, e, attempts)[:1]]
     besides = frozenset(site for site in inner if not any(site.is_nested_with(other) for other in around))
 
     def unroll(before: Attempt, loops: Iterable[LoopSite]) -> Attempt:
@@ -213,17 +218,22 @@ def _with_loops_unrolled(wrong: Attempt, attempts: Attempts) -> Iterator[Attempt
 def _loops_around(attempt: Attempt, error: HloBatchError | None, attempts: Attempts) -> list[LoopSite]:
     """The loops that an error may be due to, and that an attempt has not unrolled, from the innermost.
 
-    These are the loops around the error's places, and loops over strings anywhere, up to a limit of statements.
+    These are the loops around the error's places, and loops over strings anywhere, up to a limit of statements. A loop
+    without turns goes over a container that was still empty: the error was found as if that grew.
     """
     assert error is not None
     counts: dict[LoopSite, int] = {}
     for site, count in attempts.turns.items():
-        if site.anywhere not in attempt.loops and (is_kept_as_loop(site) or any(map(site.holds, error.places))):
+        if (
+            count
+            and site.anywhere not in attempt.loops
+            and (is_kept_as_loop(site) or any(map(site.holds, error.places)))
+        ):
             counts[site.anywhere] = max(counts.get(site.anywhere, 0), count)
     around = list[LoopSite]()
     times = 1
     for site in sorted(counts, key=lambda site: site.size):
-        times *= max(counts[site], 1)
+        times *= counts[site]
         if times * site.size <= MOST_STATEMENTS_WRITTEN_OUT:
             around.append(site)
     return [site for site in around if site not in attempt.in_vain]

@@ -11,7 +11,7 @@ objects are no longer operands or results of primitives, and neither are arrays 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -21,7 +21,7 @@ from hlobatch.analysis.definedness import check_definedness, undefined_reads
 from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.analysis.type_errors import none_or_result
 from hlobatch.analysis.type_inference import Inference, Place, infer_types
-from hlobatch.diagnostics import BatchTypeError, Location, UndefinedVariableError
+from hlobatch.diagnostics import BatchTypeError, HloBatchError, Location, UndefinedVariableError
 from hlobatch.ir.ops import NO_RESULT, BranchOp, FunctionCallOp, GotoOp, Op, PrimOp
 from hlobatch.ir.program import MAIN, Block, ControlFlowGraph, Function, Program
 from hlobatch.ir.types import Type
@@ -37,6 +37,8 @@ from hlobatch.values.lifting import differs_by_lane, needs_lift
 
 Infer = Callable[[Program], Inference]
 """Infers the types of a program."""
+LookOn = Callable[[frozenset[Place]], Sequence[HloBatchError]]
+"""Searches the code behind a conflict, as ``Inference.look_on``."""
 
 
 def specialize(program: Program, in_types: Mapping[str, Type], facts: Facts = NONE_KNOWN) -> Program:
@@ -144,7 +146,7 @@ def _inferred(program: Program, infer: Infer) -> tuple[Program, Inference]:
     type that is no longer there: inference starts again without it.
     """
     found, given = infer(program), program
-    conflict, bent, turned = found.conflict, dict(found.taken), set[Place]()
+    first, conflict, bent, turned = found, found.conflict, dict(found.taken), set[Place]()
     while found.conflict is not None:
         before, program = program, program.map_functions(partial(_bent, taken=bent))
         if program is not before:
@@ -156,13 +158,25 @@ def _inferred(program: Program, infer: Infer) -> tuple[Program, Inference]:
             continue
         if found.conflict is not None and found.taken.keys() <= bent.keys() | turned:
             found.conflict.may_grow = (*found.conflict.may_grow, *(conflict.may_grow if conflict else ()))
-            found.conflict.look_on = partial(found.look_on, frozenset(bent))
+            looks = [found.look_on] if program is given else [found.look_on, first.look_on]
+            found.conflict.look_on = partial(_looked_on, looks, frozenset(bent))
             raise found.conflict
         bent |= {place: holds for place, holds in found.taken.items() if place not in turned}
     undecided = [place for place in bent if place in found.reached and place not in found.taken]
     if conflict is not None and undecided:
         raise conflict
     return program, found
+
+
+def _looked_on(looks: Sequence[LookOn], harmless: frozenset[Place]) -> Sequence[HloBatchError]:
+    """The errors behind a conflict in the bent program, and those of growing containers in the program as it was given.
+
+    The bent program lacks the loops over a container that seemed to be empty, and turned out to grow.
+    """
+    found = [*looks[0](harmless)]
+    for look in looks[1:]:
+        found += (error for error in look(harmless) if error.is_of_growth)
+    return found
 
 
 def _bent(function: Function, taken: Mapping[Place, bool]) -> Function:

@@ -127,6 +127,10 @@ class Facts:
         """These facts, without those of some kinds."""
         return Facts({about: fact for about, fact in self.known.items() if about[0] not in kinds})
 
+    def only(self, *kinds: type) -> Facts:
+        """Those of these facts that are of some kinds."""
+        return Facts({about: fact for about, fact in self.known.items() if about[0] in kinds})
+
     def more(self, learned: Learned) -> Facts:
         """These facts and newly learned ones.
 

@@ -360,6 +360,23 @@ def test_what_reads_one_of_more_and_more_texts_is_traced_as_often(tmp_path, monk
     assert few.holds_for(many), (few, many)
 
 
+def lists_of_the_items_of_others(count, folder):
+    """A function that makes so many lists, each of some items of the one before, as a called function says."""
+    halved = "def halved(x):\n    while x > 9:\n        x //= 2\n    return x\n"
+    loop = "    for x in items:\n        if halved(x + {i}) % 3:\n            a{i}.append(x)\n"
+    turns = "".join(f"    a{{i}} = []\n{loop}    items = a{{i}}\n".replace("{i}", str(i)) for i in range(count))
+    text = f"{halved}def f(n):\n    items = list(range(n))\n{turns}    return len(items)\n"
+    return function_of(folder / f"filters{count}.py", text)
+
+
+def test_lists_of_the_items_of_other_lists_are_found_at_once(tmp_path, monkeypatch):
+    """Regression: a loop over a list that was still empty hid the next list; 16 lists took 35 rounds."""
+    few = effort(lists_of_the_items_of_others(3, tmp_path), monkeypatch)
+    many = effort(lists_of_the_items_of_others(6, tmp_path), monkeypatch, runs=False)
+    assert few.holds_for(many), (few, many)
+    assert many.rounds <= 4
+
+
 OBJECTS_ONE_BY_ONE = """
 class Point:
     def __init__(self, x):
