@@ -36,7 +36,7 @@ from hlobatch.ir.names import is_of_one_kind, unsplit
 from hlobatch.ir.ops import BranchOp, FunctionCallOp, Op, PrimOp
 from hlobatch.ir.patterns import parts_of
 from hlobatch.ir.program import MAIN, Block, Function, Program
-from hlobatch.ir.types import Static, Type, is_leaf
+from hlobatch.ir.types import Static, TensorType, Type, is_leaf
 from hlobatch.values.facts import (
     NONE_KNOWN,
     Copy,
@@ -347,7 +347,7 @@ class _Inferrer:
         self._widen_failure_codes()
         while self._passes_a_type():
             pass
-        for place, index, op in [*self._constant_failure_codes()]:
+        for place, index, op in [*self._with_constants()]:
             in_types = self.found.traced[place, index].in_types
             self.found.traced[place, index] = trace(op, in_types, [False] * len(op.defs))
         for place, index, op in self._undefined():
@@ -367,13 +367,17 @@ class _Inferrer:
             if user_name(name) == FAILURE and type_.is_static:
                 self.found.types[name] = widened(type_)
 
-    def _constant_failure_codes(self) -> Iterator[tuple[Place, int, PrimOp]]:
-        """The operations that assign a known failure code to a variable to which others assign a different one."""
+    def _with_constants(self) -> Iterator[tuple[Place, int, PrimOp]]:
+        """The operations that give a known number to a variable that holds numbers of lanes.
+
+        Such a variable is a failure code to which others assign another number, or what an operation gave in an earlier
+        visit, when an operand had another type.
+        """
         for (place, index), traced in self.found.traced.items():
             op = self.functions[place[0]].graph.block(place[1]).instructions[index]
             pairs = zip(op.defs, traced.out_types, strict=True)
             if isinstance(op, PrimOp) and any(
-                user_name(name) == FAILURE and type_.is_static and not self.found.types[name].is_static
+                _is_known_number(type_) and isinstance(self.found.types[name].tensors, TensorType)
                 for name, type_ in pairs
             ):
                 yield place, index, op
@@ -759,6 +763,11 @@ def _decided(condition: Type) -> bool | None:
     """The value of a condition that is known when the program is built, else None."""
     leaf = condition.leaves[0] if condition.leaves else None
     return bool(leaf.value) if isinstance(leaf, Static) else None
+
+
+def _is_known_number(type_: Type) -> bool:
+    """Whether a type is that of a number of Python's that is known when the program is built."""
+    return isinstance(type_.tensors, Static) and type(type_.tensors.value) in (bool, int, float)
 
 
 def places(program: Program) -> Iterator[tuple[Place, Block]]:

@@ -313,6 +313,18 @@ def rounded_pair(n):
         return 3
 
 
+def spread_list_or_function(n):
+    x, t = [n, 4], 0
+    if n == n:
+        t = max(*x)
+        for _, x in zip([abs], (abs,), strict=True):
+            t += x(-2)
+    try:
+        return t + len((*x, n))
+    except TypeError:
+        return t
+
+
 # A NaN is equal to itself as an item alone
 
 
@@ -356,6 +368,7 @@ FUNCTIONS = (
     branch_on_none,
     none_in_items,
     generated_method,
+    spread_list_or_function,
     nan_as_an_item,
     nan_is_found,
 )
