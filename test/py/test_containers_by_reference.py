@@ -389,3 +389,23 @@ def main(n):
 @pytest.mark.parametrize("question", ASKED.values(), ids=ASKED)
 def test_what_is_asked_of_a_container_that_is_not_known_to_be_one_is_right_or_refused(question):
     right_or_refused(made(TEXT.replace("QUESTION", question)), NUMBERS)
+
+
+def part_of_what_is_made_of_it(n):
+    x = (n, 1) if n % 2 else None
+    members = {n}
+    members.add(x)
+    return len(members)
+
+
+def method_beside_a_text(n):
+    x = False if n % 2 else Bag([n]).items.count
+    text = f"{n}-{n}"
+    pair = (x, text)
+    return len(pair[1])
+
+
+@pytest.mark.parametrize("main", [part_of_what_is_made_of_it, method_beside_a_text])
+def test_a_value_that_may_be_a_part_of_itself_is_gone_over(main):
+    """Regression: joining the parts of such a value joined it with another, and an assertion failed."""
+    right_or_refused(main, NUMBERS)

@@ -46,8 +46,12 @@ class Objects:
     def items(self) -> Objects:
         root = self.root()
         root._items = root._items or Objects()
-        root._merge_parts()
-        return root._items.root()
+        parts, root._parts = root._parts, None
+        for part in (parts or {}).values():
+            self.items.join(part)  # which may join these objects with others, where a container holds itself
+        found = self.root()._items
+        assert found is not None
+        return found.root()
 
     @property
     def keys(self) -> Objects:
@@ -69,12 +73,6 @@ class Objects:
         found = [root._items, root._keys, *(root._parts or {}).values()]
         return [one.root() for one in found if one is not None]
 
-    def _merge_parts(self) -> None:
-        parts, self._parts = self._parts, None
-        for one in (parts or {}).values():
-            assert self._items is not None
-            self._items.join(one)
-
     def note(self, *what: str) -> None:
         """Note what happens to the objects."""
         self.root().said.update(what)
@@ -93,12 +91,8 @@ class Objects:
         one.said |= other.said
         one.functions.update(other.functions)
         if one._items is None and other._items is None and one._parts is not None and other._parts is not None:
-            mine = one._parts
             for index, part in list(other._parts.items()):
-                if index in mine:
-                    mine[index].join(part)
-                else:
-                    mine[index] = part
+                one.part(index).join(part)
         else:
             theirs = other._parts or {}
             if one._items is None:
