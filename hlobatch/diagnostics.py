@@ -317,7 +317,10 @@ class LimitError(RuntimeError):
 class MissingValueError(LimitError):
     """A lane has None where an array is stored: as its result, or as an item of a list that grows.
 
-    Fix: give a number in place of None, `return -1 if found is None else found`, or a flag beside it.
+    Or a function that is called for all items at once, such as a sort key, reads a key that a ``defaultdict`` lacks.
+
+    Fix: give a number in place of None, `return -1 if found is None else found`, or a flag beside it. In a sort key,
+    read `d.get(k, 0)`.
     """
 
 

@@ -40,6 +40,7 @@ from hlobatch.frontend.library import changes_around, check_grows, refusal_to_ch
 from hlobatch.frontend.nested import Closure, Partial, Template, closure_in
 from hlobatch.frontend.starred import is_spread, received, refusal
 from hlobatch.frontend.traced_functions import as_meant
+from hlobatch.ir.growing import Growing
 from hlobatch.ir.walk import around
 from hlobatch.prelude import is_of_prelude, standing_for
 from hlobatch.prelude.bases import Content
@@ -221,7 +222,7 @@ def _calling(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], other
             _check_keep(function, given)
         raise otherwise()
     if not given:
-        return call(function, *args, **kwargs)
+        return _with_lambdas(function, args, kwargs)
     known = seen_by((*args, *kwargs.values(), *map(_held_by, given)))
     with in_trial(), _undone(known, otherwise):
         result = call(function, *args, **kwargs)
@@ -230,9 +231,33 @@ def _calling(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], other
             if has_changed(known):  # the program has to make each item as it is used
                 raise otherwise()
             result = call(function, *args, **kwargs)
-        elif _in_turn(function, args) is not None and has_changed(known):
-            raise otherwise()  # lanes have a list of all items
+        elif _calls_for_all_items(function, args) and has_changed(known):
+            raise otherwise()
     return result
+
+
+def _with_lambdas(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The value of a call of a library function with lambdas of the traced code among its arguments.
+
+    Raises:
+        UnsupportedSyntaxError: A lambda is called for all items at once, and changes an object.
+    """
+    given = [value for value in (*args, *kwargs.values()) if isinstance(value, types.FunctionType)]
+    if not given or not any(isinstance(value, Growing) for value in args):
+        return call(function, *args, **kwargs)
+    known = seen_by(map(_held_by, given))
+    result = call(function, *args, **kwargs)
+    if has_changed(known):
+        raise UnsupportedSyntaxError(
+            f"a function that `{function.__name__}` calls for all items at once changes an object around it",
+            help="go over the items in a `for` loop, and change the object there.",
+        )
+    return result
+
+
+def _calls_for_all_items(function: Any, args: Sequence[Any]) -> bool:
+    """Whether a library function calls functions for all items at once, where lanes have a list of them."""
+    return _in_turn(function, args) is not None or any(isinstance(value, Growing) for value in args)
 
 
 @contextlib.contextmanager

@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Final, Self
 import jax
 import jax.numpy as jnp
 
-from hlobatch.diagnostics import UnsupportedSyntaxError
+from hlobatch.diagnostics import MissingValueError, UnsupportedSyntaxError
 from hlobatch.ir.boxed import unboxed
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.value import Collection
@@ -29,7 +29,7 @@ from hlobatch.values.boxes import boxed
 from hlobatch.values.containers import not_yet
 from hlobatch.values.growing_lists import GrowingList
 from hlobatch.values.identity import holds, is_now, is_one_of
-from hlobatch.values.lane_failures import fails
+from hlobatch.values.lane_failures import fails, is_for_all_items
 from hlobatch.values.one_of import maybe
 from hlobatch.values.tables import UNIT, Table, type_of_value
 from hlobatch.values.whole_numbers import holding_all
@@ -206,10 +206,13 @@ class GrowingDict(Table):
     def item(self, key: Any) -> Any:
         if self.keys_ is None and self.factory is None:
             raise not_yet(KeyError, "the dict has no key", in_lane=True)
-        if self.factory is not None:
+        if self.factory is not None and not is_for_all_items():
             return self.setdefault(key, self.factory())
         found, place = self.find(key)
-        fails(KeyError, "the dict has no such key", ~found)
+        if self.factory is None:
+            fails(KeyError, "the dict has no such key", ~found)
+        else:
+            fails(MissingValueError, "a function called for all items at once reads a key that the dict lacks", ~found)
         return self._taken(place)
 
     def with_item(self, key: Any, value: Any, *, is_other: bool) -> Growing:

@@ -163,6 +163,7 @@ class _Watched:
 
 
 _watched: contextvars.ContextVar[_Watched | None] = contextvars.ContextVar("hlobatch_watched", default=None)
+_for_all_items: contextvars.ContextVar[bool] = contextvars.ContextVar("hlobatch_for_all_items", default=False)
 
 
 def within(place: Location) -> AbstractContextManager[_Watched]:
@@ -419,6 +420,11 @@ def where(condition: Any) -> Iterator[None]:
         watched.conditions.pop()
 
 
+def is_for_all_items() -> bool:
+    """Whether the code being traced is a function called for all items of a container at once, such as a sort key."""
+    return _for_all_items.get()
+
+
 def of_each_item(function: Callable[[Any], Any], items: Any, in_turn: Callable[[Any], Any]) -> Any:
     """The results of a function for each of some items; a lane fails as the first item does that fails.
 
@@ -429,7 +435,8 @@ def of_each_item(function: Callable[[Any], Any], items: Any, in_turn: Callable[[
     """
     watched = _watched.get()
     if watched is None:
-        return jax.vmap(function)(items)
+        with having(_for_all_items, True):
+            return jax.vmap(function)(items)
     numbers = list[int]()
 
     def of_one(item: Any) -> tuple[Any, list[Any]]:
@@ -441,7 +448,8 @@ def of_each_item(function: Callable[[Any], Any], items: Any, in_turn: Callable[[
         numbers.extend(number for number, _ in found)
         return result, [jnp.asarray(fails_there) for _, fails_there in found]
 
-    results, found = jax.vmap(of_one)(items)
+    with having(_for_all_items, True):
+        results, found = jax.vmap(of_one)(items)
     flags = list(map(in_turn, found))
     first = [jnp.where(jnp.any(one), jnp.argmax(one), one.size) for one in flags]
     for number, one, place in zip(numbers, flags, first, strict=True):

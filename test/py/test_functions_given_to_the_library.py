@@ -5,9 +5,15 @@ program has a function that only branches, one that notes what it was asked, and
 """
 
 import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
 
+import numpy as np
 import pytest
-from feature_pairs import outcome
+from feature_pairs import in_lanes, in_python, outcome
+
+import hlobatch as hb
 
 BEFORE = """
 import functools
@@ -175,3 +181,49 @@ def test_items_are_computed_as_they_are_used(statement: str, function: str, item
 @pytest.mark.parametrize(("statement", "function", "items"), PROGRAMS)
 def test_all_items_are_computed_as_they_are_used(statement: str, function: str, items: str) -> None:
     check(statement, function, items)
+
+
+NUMBERS = [1, 2, 5, 9]
+COUNTED = "counts = defaultdict(int)\nfor i in range(n):\n    counts[i * 7 % 4 + 1] += i\n"
+LISTED = "counts = defaultdict(list)\nfor i in range(n):\n    counts[i * 7 % 4 + 1].append(i)\n"
+KEYS = (
+    COUNTED + "return max(counts, key=lambda k: counts[k]) + len(counts) * 10",
+    COUNTED + "return min(counts, key=lambda k: (counts[k] % 3, -k)) + len(counts) * 10",
+    COUNTED + "return sorted(counts, key=lambda k: -counts[k])[0] + len(counts) * 10",
+    COUNTED + "def size(k):\n    return counts[k]\nreturn max(counts, key=size) + len(counts) * 10",
+    LISTED + "best = max(counts, key=lambda k: (len(counts[k]), -k))\nreturn best * 10 + len(counts[best])",
+)
+
+
+def counting(body: str, folder: Path) -> Callable[[int], int]:
+    """A function of one number with a body, of its own file."""
+    path = folder / "program.py"
+    path.write_text("from collections import defaultdict\n\n\ndef main(n):\n" + textwrap.indent(body, "    ") + "\n")
+    space: dict[str, Any] = {}
+    exec(compile(path.read_text(), str(path), "exec"), space)
+    return cast("Callable[[int], int]", space["main"])
+
+
+@pytest.mark.parametrize("body", KEYS)
+def test_a_key_reads_a_dict_with_defaults(body: str, tmp_path: Path) -> None:
+    """Regression: reading might add the key to the dict, whose arrays were then those of one item."""
+    main = counting(body, tmp_path)
+    assert in_lanes(main, NUMBERS) == in_python(main, NUMBERS)
+
+
+def test_a_key_that_the_dict_lacks_fails_in_its_lanes(tmp_path: Path) -> None:
+    chosen = "max(list(counts), key=lambda k: counts[k % 3 + 1])"
+    main = counting(COUNTED + f"before = len(counts)\nbest = {chosen}\nreturn len(counts) - before", tmp_path)
+    added = [main(n) for n in NUMBERS]
+    assert 0 < sum(map(bool, added)) < len(added)
+    with pytest.raises(hb.LaneError, match="reads a key that the dict lacks") as caught:
+        hb.batch(main)(np.array(NUMBERS, np.int32))
+    assert {type(error) for error in caught.value.errors.values()} == {hb.MissingValueError}
+    assert sorted(caught.value.errors) == [i for i, count in enumerate(added) if count]
+
+
+@pytest.mark.parametrize("body", ["seen.add(k)", "seen.discard(k)"])
+def test_a_key_that_changes_what_is_around_it_is_refused(body: str, tmp_path: Path) -> None:
+    program = f"seen, items = {{n}}, [i * 7 % 4 for i in range(n)]\nreturn max(items, key=lambda k: ({body}, k)[1])"
+    with pytest.raises(hb.UnsupportedSyntaxError, match="for all items at once changes an object around it"):
+        hb.batch(counting(program, tmp_path))(np.array(NUMBERS, np.int32))
