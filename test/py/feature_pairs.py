@@ -190,9 +190,11 @@ def outcome(text: str, **options: Any) -> Outcome:
     def compared() -> Outcome:
         got = _run(main, lanes, options)
         other = [lane for lane, (one, two) in enumerate(zip(got, wanted, strict=True)) if one != two]
-        if other and all(wanted[lane] in OF_MATH for lane in other):  # raised only where it is caught, or asked for
+        if other and not options.get("checked"):  # is it what every operation would raise, were it tested?
             asked = _run(main, lanes[other], {**options, "checked": True})
-            got = [asked[other.index(lane)] if lane in other else value for lane, value in enumerate(got)]
+            for lane, found in zip(other, asked, strict=True):
+                is_asked = (wanted[lane] in OF_MATH and found == wanted[lane]) or found is hb.IntegerOverflowError
+                got[lane] = wanted[lane] if is_asked else got[lane]
         return Outcome("ran") if got == wanted else Outcome("wrong", f"got    {got}\npython {wanted}")
 
     return tried(compared)
@@ -239,7 +241,9 @@ def _run(main: Callable[..., Any], lanes: Any, options: dict[str, Any]) -> list[
 
 
 def _builtin(error: Exception) -> type[Exception]:
-    """The class of an exception, or the one of Python's that it is derived from."""
+    """The class of an exception, or the one of Python's that it is derived from; of an overflow its own."""
+    if isinstance(error, hb.IntegerOverflowError):
+        return hb.IntegerOverflowError
     return next(kind for kind in type(error).__mro__ if kind.__module__ == "builtins")
 
 
