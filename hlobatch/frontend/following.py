@@ -436,6 +436,10 @@ def _followed(site: Site, target: Calls, function: Any) -> Learned | Unsupported
     )
 
 
+_IN_C: Final = (types.BuiltinFunctionType, types.WrapperDescriptorType, types.MethodWrapperType)
+"""Callable objects without a signature, whose own ``__call__`` is one of them, too."""
+
+
 def bound(signature: inspect.Signature, function: Any, /, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
     """The arguments of a call by parameter, in order, where the syntax alone does not tell which is which.
 
@@ -451,8 +455,15 @@ def bound(signature: inspect.Signature, function: Any, /, *args: Any, **kwargs: 
     while not isinstance(function, types.FunctionType) or is_differentiated(function):
         if isinstance(function, functools.partial):
             args, kwargs, function = (*function.args, *args), {**function.keywords, **kwargs}, function.func
-        elif isinstance(function, Closure) or standing_for(function) is not None:
-            break
+            if isinstance(function, type):
+                raise UnsupportedSyntaxError(
+                    f"a `functools.partial` of {function.__name__!r}, whose objects are made by code that branches",
+                    help=f"write a function instead: `lambda *args: {function.__name__}(x, *args)`.",
+                )
+        elif isinstance(function, (Closure, type)) or standing_for(function) is not None:
+            break  # a class has the new object as the first argument
+        elif isinstance(function, _IN_C):
+            raise TypeError(f"{function!r} is no function of Python's")
         elif is_batched(function):
             receiver = getattr(function, "__self__", None)
             args = args if receiver is None else (receiver, *args)
