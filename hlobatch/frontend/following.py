@@ -40,7 +40,7 @@ from hlobatch.frontend.library import changes_around, check_grows, refusal_to_ch
 from hlobatch.frontend.nested import Closure, Partial, Template, closure_in
 from hlobatch.frontend.starred import is_spread, received, refusal
 from hlobatch.frontend.traced_functions import as_meant
-from hlobatch.ir.growing import Growing
+from hlobatch.ir.value import Collection
 from hlobatch.ir.walk import around
 from hlobatch.prelude import is_of_prelude, standing_for
 from hlobatch.prelude.bases import Content
@@ -243,7 +243,7 @@ def _with_lambdas(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
         UnsupportedSyntaxError: A lambda is called for all items at once, and changes an object.
     """
     given = [value for value in (*args, *kwargs.values()) if isinstance(value, types.FunctionType)]
-    if not given or not any(isinstance(value, Growing) for value in args):
+    if not given or not any(isinstance(value, Collection) for value in args):
         return call(function, *args, **kwargs)
     known = seen_by(map(_held_by, given))
     result = call(function, *args, **kwargs)
@@ -257,7 +257,7 @@ def _with_lambdas(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
 
 def _calls_for_all_items(function: Any, args: Sequence[Any]) -> bool:
     """Whether a library function calls functions for all items at once, where lanes have a list of them."""
-    return _in_turn(function, args) is not None or any(isinstance(value, Growing) for value in args)
+    return _in_turn(function, args) is not None or any(isinstance(value, Collection) for value in args)
 
 
 @contextlib.contextmanager

@@ -331,11 +331,23 @@ class CallLowering:
         """Arguments by parameter, in the callee's order; defaults are Python objects."""
         callee = called.callee
         if is_starred(node) or called.receiver == "bound":
+            if called.receiver == "__self__" and not isinstance(node.func, ast.Attribute):
+                self._check_receiver(callee, node)
             return self._bound_by_tracing(node, callee)
         arguments = list(node.args)
         for i in called.contents:  # objects of classes that are derived from containers
             arguments[i] = located(ast.Attribute(arguments[i], "hb_content", ast.Load()), arguments[i])
         return self._bound(with_fields(node, args=arguments), callee.name, callee.source, called.receiver)
+
+    def _check_receiver(self, callee: Callee, node: ast.Call) -> None:
+        """Refuse a method in a variable that changes its object, which has no place in the caller."""
+        own = next(iter(positional(callee.source.node)), None)
+        if own in callee.changes:
+            raise UnsupportedSyntaxError(
+                f"{callee.source.node.name!r} changes its object, and is called by another name",
+                self.function.location(node),
+                help="call it by its object, as in `counter.add(*pair)`.",
+            )
 
     def arguments(self, node: ast.Call, source: Source, receiver: str) -> dict[str, ast.expr]:
         """The arguments of a call of a function without stars, by parameter; the receiver is as in ``Calls``."""

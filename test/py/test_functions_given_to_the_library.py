@@ -4,6 +4,7 @@ Items of iterators are computed as they are used: what a function changes or rai
 program has a function that only branches, one that notes what it was asked, and one that raises.
 """
 
+import itertools
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +12,8 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from feature_pairs import in_lanes, in_python, outcome
+from feature_pairs import in_lanes, in_python, outcome, right_or_refused
+from shares import by_day
 
 import hlobatch as hb
 
@@ -227,3 +229,52 @@ def test_a_key_that_changes_what_is_around_it_is_refused(body: str, tmp_path: Pa
     program = f"seen, items = {{n}}, [i * 7 % 4 for i in range(n)]\nreturn max(items, key=lambda k: ({body}, k)[1])"
     with pytest.raises(hb.UnsupportedSyntaxError, match="for all items at once changes an object around it"):
         hb.batch(counting(program, tmp_path))(np.array(NUMBERS, np.int32))
+
+
+class Adder:
+    """An object that branches, and remembers what it was asked."""
+
+    def __init__(self, total: int = 0) -> None:
+        self.total = total
+
+    def __call__(self, x: Any, y: Any = 0) -> Any:
+        while x > 10:
+            x -= 3
+        self.total += x + y
+        return self.total
+
+    def few(self, x: Any) -> bool:
+        self.total += 1
+        return bool(x < 9 if self.total < 4 else x < 1)
+
+
+ONE = ("Adder()", "Adder(n)", "Adder().few", "adder", "adder.few")
+ASKING = (
+    *("sum(map(ONE, [n, 2, 3]))", "sum(list(map(ONE, range(n))))", "sum(x for x in map(ONE, range(n)) if x > 3)"),
+    *(
+        "len(list(filter(ONE, range(n))))",
+        "any(map(ONE, range(n)))",
+        "max(map(ONE, range(n)))",
+        "[*map(ONE, [n, 4])][1]",
+    ),
+    *(
+        "sum(itertools.takewhile(ONE, range(n)))",
+        "sum(itertools.dropwhile(ONE, range(n)))",
+        "sorted(range(n), key=ONE)[0]",
+    ),
+    *(
+        "sum(itertools.starmap(ONE, [(1,), (n,)]))",
+        "sum(itertools.accumulate([n, 2, 3], ONE))",
+        "(lambda f: f(*[n]))(ONE)",
+    ),
+)
+
+
+@pytest.mark.parametrize("case", by_day([*itertools.product(ASKING, ONE)], 26), ids=" of ".join)
+def test_a_function_that_is_made_for_a_call_is_made_once(case: tuple[str, str], tmp_path: Path) -> None:
+    """Regression: ``map(Adder(), items)`` made one for each item; a method called with stars lost what it changed."""
+    main = counting(
+        f"adder = Adder(1)\nfound = {case[0].replace('ONE', case[1])}\nreturn found + adder.total", tmp_path
+    )
+    main.__globals__.update(Adder=Adder, itertools=itertools)
+    right_or_refused(main, NUMBERS)

@@ -63,6 +63,8 @@ LAZY: Final[Mapping[Any, Callable[..., Iterator[Any]]]] = {
 """The generators, by the functions of Python that they stand for."""
 
 
+_ONCE: Final = (ast.Call, ast.NamedExpr)
+"""Parts of an expression for a function that are evaluated once, for all items."""
 AT_ONCE: Final = frozenset(
     {
         *(builtins.filter, builtins.map, stand_ins.accumulate, stand_ins.dropwhile, stand_ins.filterfalse),
@@ -94,6 +96,8 @@ def as_generator(node: ast.Call, drawn: Any) -> ast.GeneratorExp | None:
     if drawn not in (_map, _filter) or len(node.args) != 2 or node.keywords:
         return None
     function, items = node.args
+    if not isinstance(function, ast.Lambda) and any(isinstance(part, _ONCE) for part in ast.walk(function)):
+        return None
     name = "_hb_item"
     item = located(ast.Name(name, ast.Load()), function)
     target = located(ast.Name(name, ast.Store()), function)
