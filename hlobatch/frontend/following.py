@@ -243,7 +243,7 @@ def _with_lambdas(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
         UnsupportedSyntaxError: A lambda is called for all items at once, and changes an object.
     """
     given = [value for value in (*args, *kwargs.values()) if isinstance(value, types.FunctionType)]
-    if not given or not any(isinstance(value, Collection) for value in args):
+    if not given or not _calls_for_all_items(function, args):
         return call(function, *args, **kwargs)
     known = seen_by(map(_held_by, given))
     result = call(function, *args, **kwargs)

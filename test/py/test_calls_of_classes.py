@@ -3,11 +3,10 @@
 import functools
 import itertools
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
-from feature_pairs import in_lanes, in_python
+from feature_pairs import in_lanes, in_python, made
 from shares import by_day
 
 import hlobatch as hb
@@ -59,29 +58,26 @@ FORMS = (
 )
 
 
-def calling(form: str, kind: str, folder: Path) -> Any:
-    """A function of one number that calls a class, of its own file."""
-    path = folder / "program.py"
-    made = f"    args, maker = (n, 7), Made()\n    made = {form.replace('CLASS', kind)}\n"
-    path.write_text(f"def main(n):\n{made}    return made.x * 10 + made.y\n")
-    space: dict[str, Any] = {one.__name__: one for one in (Base, Derived, Plain, Data, Made, functools)}
-    exec(compile(path.read_text(), str(path), "exec"), space)
-    return space["main"]
+def calling(form: str, kind: str) -> Any:
+    """A function of one number that calls a class."""
+    call = form.replace("CLASS", kind)
+    text = f"def main(n):\n    args, maker = (n, 7), Made()\n    made = {call}\n    return made.x * 10 + made.y\n"
+    return made(text, **{one.__name__: one for one in (Base, Derived, Plain, Data, Made, functools)})
 
 
 @pytest.mark.parametrize("case", by_day([*itertools.product(FORMS, CLASSES)], 20), ids=" of ".join)
-def test_the_object_is_the_one_that_python_makes(case: tuple[str, str], tmp_path: Path) -> None:
+def test_the_object_is_the_one_that_python_makes(case: tuple[str, str]) -> None:
     """Regression: building a call with stars of such a class never ended."""
-    main = calling(*case, tmp_path)
+    main = calling(*case)
     assert in_lanes(main, NUMBERS) == in_python(main, NUMBERS)
 
 
 @pytest.mark.parametrize("kind", ["Base", "Data"])
 @pytest.mark.parametrize("form", ["functools.partial(CLASS, n)(5)", "functools.partial(CLASS, y=n)(*[n])"])
-def test_a_partial_of_a_class_is_refused(form: str, kind: str, tmp_path: Path) -> None:
+def test_a_partial_of_a_class_is_refused(form: str, kind: str) -> None:
     """Regression: building it never ended."""
     with pytest.raises(hb.UnsupportedSyntaxError, match=r"a `functools\.partial` of"):
-        in_lanes(calling(form, kind, tmp_path), NUMBERS)
+        in_lanes(calling(form, kind), NUMBERS)
 
 
 class Link:

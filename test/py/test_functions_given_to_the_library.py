@@ -6,13 +6,13 @@ program has a function that only branches, one that notes what it was asked, and
 
 import itertools
 import textwrap
+from collections import defaultdict
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
-from feature_pairs import in_lanes, in_python, outcome, right_or_refused
+from feature_pairs import in_lanes, in_python, made, outcome, right_or_refused
 from shares import by_day
 
 import hlobatch as hb
@@ -197,25 +197,22 @@ KEYS = (
 )
 
 
-def counting(body: str, folder: Path) -> Callable[[int], int]:
-    """A function of one number with a body, of its own file."""
-    path = folder / "program.py"
-    path.write_text("from collections import defaultdict\n\n\ndef main(n):\n" + textwrap.indent(body, "    ") + "\n")
-    space: dict[str, Any] = {}
-    exec(compile(path.read_text(), str(path), "exec"), space)
-    return cast("Callable[[int], int]", space["main"])
+def counting(body: str) -> Callable[[int], int]:
+    """A function of one number with a body."""
+    text = "def main(n):\n" + textwrap.indent(body, "    ") + "\n"
+    return made(text, defaultdict=defaultdict, itertools=itertools, Adder=Adder)
 
 
 @pytest.mark.parametrize("body", KEYS)
-def test_a_key_reads_a_dict_with_defaults(body: str, tmp_path: Path) -> None:
+def test_a_key_reads_a_dict_with_defaults(body: str) -> None:
     """Regression: reading might add the key to the dict, whose arrays were then those of one item."""
-    main = counting(body, tmp_path)
+    main = counting(body)
     assert in_lanes(main, NUMBERS) == in_python(main, NUMBERS)
 
 
-def test_a_key_that_the_dict_lacks_fails_in_its_lanes(tmp_path: Path) -> None:
+def test_a_key_that_the_dict_lacks_fails_in_its_lanes() -> None:
     chosen = "max(list(counts), key=lambda k: counts[k % 3 + 1])"
-    main = counting(COUNTED + f"before = len(counts)\nbest = {chosen}\nreturn len(counts) - before", tmp_path)
+    main = counting(COUNTED + f"before = len(counts)\nbest = {chosen}\nreturn len(counts) - before")
     added = [main(n) for n in NUMBERS]
     assert 0 < sum(map(bool, added)) < len(added)
     with pytest.raises(hb.LaneError, match="reads a key that the dict lacks") as caught:
@@ -225,10 +222,10 @@ def test_a_key_that_the_dict_lacks_fails_in_its_lanes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("body", ["seen.add(k)", "seen.discard(k)"])
-def test_a_key_that_changes_what_is_around_it_is_refused(body: str, tmp_path: Path) -> None:
+def test_a_key_that_changes_what_is_around_it_is_refused(body: str) -> None:
     program = f"seen, items = {{n}}, [i * 7 % 4 for i in range(n)]\nreturn max(items, key=lambda k: ({body}, k)[1])"
     with pytest.raises(hb.UnsupportedSyntaxError, match="for all items at once changes an object around it"):
-        hb.batch(counting(program, tmp_path))(np.array(NUMBERS, np.int32))
+        hb.batch(counting(program))(np.array(NUMBERS, np.int32))
 
 
 class Adder:
@@ -271,10 +268,8 @@ ASKING = (
 
 
 @pytest.mark.parametrize("case", by_day([*itertools.product(ASKING, ONE)], 26), ids=" of ".join)
-def test_a_function_that_is_made_for_a_call_is_made_once(case: tuple[str, str], tmp_path: Path) -> None:
+def test_a_function_that_is_made_for_a_call_is_made_once(case: tuple[str, str]) -> None:
     """Regression: ``map(Adder(), items)`` made one for each item; a method called with stars lost what it changed."""
-    main = counting(
-        f"adder = Adder(1)\nfound = {case[0].replace('ONE', case[1])}\nreturn found + adder.total", tmp_path
-    )
-    main.__globals__.update(Adder=Adder, itertools=itertools)
+    asked, one = case
+    main = counting(f"adder = Adder(1)\nfound = {asked.replace('ONE', one)}\nreturn found + adder.total")
     right_or_refused(main, NUMBERS)
