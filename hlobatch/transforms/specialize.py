@@ -146,7 +146,7 @@ def _inferred(program: Program, infer: Infer) -> tuple[Program, Inference]:
     type that is no longer there: inference starts again without it.
     """
     found, given = infer(program), program
-    first, conflict, bent, turned = found, found.conflict, dict(found.taken), set[Place]()
+    first, bent, turned = found, dict(found.taken), set[Place]()
     while found.conflict is not None:
         before, program = program, program.map_functions(partial(_bent, taken=bent))
         if program is not before:
@@ -154,17 +154,17 @@ def _inferred(program: Program, infer: Infer) -> tuple[Program, Inference]:
         if other := {place for place, holds in bent.items() if found.taken.get(place, holds) != holds}:
             turned |= other
             bent = {place: holds for place, holds in bent.items() if place not in turned}
-            program, found = given, replace(found, conflict=conflict)
+            program, found = given, replace(found, conflict=first.conflict)
             continue
         if found.conflict is not None and found.taken.keys() <= bent.keys() | turned:
-            found.conflict.may_grow = (*found.conflict.may_grow, *(conflict.may_grow if conflict else ()))
+            found.conflict.may_grow = (*found.conflict.may_grow, *(first.conflict.may_grow if first.conflict else ()))
             looks = [found.look_on] if program is given else [found.look_on, first.look_on]
             found.conflict.look_on = partial(_looked_on, looks, frozenset(bent))
             raise found.conflict
         bent |= {place: holds for place, holds in found.taken.items() if place not in turned}
     undecided = [place for place in bent if place in found.reached and place not in found.taken]
-    if conflict is not None and undecided:
-        raise conflict
+    if first.conflict is not None and undecided:
+        raise first.conflict
     return program, found
 
 
